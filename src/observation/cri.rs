@@ -1,0 +1,135 @@
+//! Owns what the container runtime says over CRI, and containerd over its content store.
+//! It must not hold a verbose answer: those carry the whole OCI spec with its environment.
+
+use serde::{Deserialize, Serialize};
+
+use super::Time;
+use crate::text::Text;
+
+/// A pod sandbox (`PodSandbox` of CRI v1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// Sandbox id.
+    pub id: Text,
+    /// Pod name.
+    pub name: Text,
+    /// Pod namespace.
+    pub namespace: Text,
+    /// Pod UID; of a static pod its own, not its mirror's.
+    pub uid: Text,
+    /// Number of sandboxes made for this pod before.
+    pub attempt: u32,
+    /// SANDBOX_READY.
+    pub ready: bool,
+    /// Creation; the runtime lists a sandbox only once it is complete.
+    pub created_at: Option<Time>,
+    /// `kubernetes.io/config.seen`: when the kubelet first saw the pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Time>,
+    /// `kubernetes.io/config.source`: `api`, `file` or `http`.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub config_source: Text,
+    /// Pod address, from PodSandboxStatus; empty for host-network pods.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub ip: Text,
+}
+
+/// State of a container (`ContainerState` of CRI v1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContainerPhase {
+    /// CONTAINER_CREATED.
+    Created,
+    /// CONTAINER_RUNNING.
+    Running,
+    /// CONTAINER_EXITED.
+    Exited,
+    /// CONTAINER_UNKNOWN, or one that this program does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A container (`Container`, and `ContainerStatus` once that was asked for).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Container {
+    /// Container id.
+    pub id: Text,
+    /// Sandbox id.
+    pub sandbox: Text,
+    /// Container name.
+    pub name: Text,
+    /// Pod name.
+    pub pod: Text,
+    /// Pod namespace.
+    pub namespace: Text,
+    /// Pod UID.
+    pub uid: Text,
+    /// Restart count when it was made.
+    pub attempt: u32,
+    /// State.
+    pub phase: ContainerPhase,
+    /// Creation.
+    pub created_at: Option<Time>,
+    /// Start; absent until ContainerStatus was asked for, or if it never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// End.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Time>,
+    /// Exit code, once it has ended and ContainerStatus was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// `Completed`, `Error`, `OOMKilled`, `StartError`, …
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+    /// The runtime's message.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub message: Text,
+    /// Image as the user wrote it, or its id where the runtime does not say.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub image: Text,
+}
+
+/// One layer or manifest on its way into containerd's content store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pull {
+    /// Ingest reference, `layer-sha256:…`.
+    pub reference: Text,
+    /// Bytes so far.
+    pub offset: u64,
+    /// Bytes in all; absent where the source does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Begin of this ingest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+}
+
+/// `Version` and `Status` of the runtime.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeStatus {
+    /// `containerd`, `cri-o`.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub name: Text,
+    /// Version.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub version: Text,
+    /// RuntimeReady, NetworkReady and others.
+    #[serde(default)]
+    pub conditions: Vec<RuntimeCondition>,
+}
+
+/// One condition of the runtime.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuntimeCondition {
+    /// Type.
+    pub kind: Text,
+    /// Status.
+    pub ok: bool,
+    /// Reason word.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub reason: Text,
+    /// Message.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub message: Text,
+}

@@ -1,0 +1,206 @@
+//! Owns what the kubelet says of itself: metrics, settings, health, log lines and spans.
+//! It must not compare two scrapes: differences are the model's.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Time;
+use crate::text::Text;
+
+/// One cumulative bucket: observations of at most `le` seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bucket(
+    /// Upper bound in seconds. `+Inf` is not stored: it is the histogram's `count`.
+    pub f64,
+    /// Observations up to the bound.
+    pub u64,
+);
+
+/// A Prometheus histogram at one scrape.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Finite buckets by ascending bound.
+    pub buckets: Vec<Bucket>,
+    /// Sum of all observations, seconds.
+    pub sum: f64,
+    /// Number of observations: the `+Inf` bucket.
+    pub count: u64,
+}
+
+/// Totals of one kind of runtime operation (`kubelet_runtime_operations_*`), recorded when a call returns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationTotals {
+    /// Latency.
+    pub duration: Histogram,
+    /// Calls that failed.
+    #[serde(default)]
+    pub errors: u64,
+}
+
+/// What is kept of one page of kubelet metrics. An absent family is absent here, which is not zero.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scrape {
+    /// `process_start_time_seconds`: a later one is a kubelet restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_start: Option<f64>,
+    /// `kubernetes_build_info{git_version}`.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub version: Text,
+    /// `kubelet_pleg_relist_duration_seconds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relist: Option<Histogram>,
+    /// `kubelet_pleg_relist_interval_seconds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Histogram>,
+    /// `kubelet_pleg_last_seen_seconds`: begin of the last relist, Unix seconds; written only when the health check asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen: Option<f64>,
+    /// `kubelet_pleg_discard_events`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<u64>,
+    /// `kubelet_runtime_operations_*` by `operation_type`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operations: BTreeMap<Text, OperationTotals>,
+}
+
+/// Settings of `/configz` that are shown or that set a clock. Durations in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KubeletConfig {
+    /// `crashLoopBackOff.maxContainerRestartPeriod`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_container_restart_period: Option<f64>,
+    /// `serializeImagePulls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serialize_image_pulls: Option<bool>,
+    /// `maxPods`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_pods: Option<u32>,
+    /// `syncFrequency`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_frequency: Option<f64>,
+    /// `featureGates.EventedPLEG`: changes the relist period to 300 s and the threshold to 10 min.
+    #[serde(default)]
+    pub evented_pleg: bool,
+}
+
+/// An answer of `/healthz`, which stays `ok` while PLEG is unhealthy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// HTTP 200.
+    pub ok: bool,
+    /// The body.
+    pub text: Text,
+}
+
+/// One line of a log, as far as it was understood.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// The time the line itself carries.
+    pub at: Time,
+    /// It is an error or a warning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub severe: bool,
+    /// Pod as `namespace/name`, where the line names one.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub pod: Text,
+    /// Pod UID, where the line names one.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub uid: Text,
+    /// What it says.
+    pub what: LogKind,
+}
+
+/// Log lines that mean something to the pipeline (kubelet messages of 1.34 to 1.36, matched on the message alone).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum LogKind {
+    /// `SyncLoop ADD`: the kubelet has the pod.
+    PodSeen {
+        /// `api`, `file` or `http`.
+        source: Text,
+    },
+    /// `SyncLoop DELETE`.
+    PodDelete,
+    /// `SyncLoop REMOVE`.
+    PodRemove,
+    /// `Pod admission denied`.
+    AdmissionDenied {
+        /// Reason word.
+        reason: Text,
+        /// Message.
+        message: Text,
+    },
+    /// `No sandbox for pod can be found …` and its kin: a sandbox attempt begins.
+    SandboxNeeded,
+    /// `Failed to create sandbox for pod`.
+    SandboxFailed {
+        /// The runtime's error.
+        error: Text,
+    },
+    /// `Error syncing pod, skipping`.
+    SyncError {
+        /// The full chain of reasons.
+        error: Text,
+    },
+    /// `Observed pod startup duration`.
+    Startup {
+        /// podStartE2EDuration, seconds.
+        e2e_s: f64,
+        /// podStartSLOduration, seconds: without image pulls and init containers.
+        slo_s: f64,
+    },
+    /// `Killing container with a grace period`.
+    Killing {
+        /// Container.
+        container: Text,
+        /// Grace, seconds.
+        grace_s: i64,
+    },
+    /// `Generic (PLEG): container finished`.
+    ContainerFinished {
+        /// Container id.
+        container: Text,
+        /// Exit code.
+        exit_code: i32,
+    },
+    /// `Skipping pod synchronization`: the loop is blocked.
+    LoopBlocked {
+        /// Why.
+        error: Text,
+    },
+    /// `GenericPLEG: Unable to retrieve pods`, or an event channel that is full.
+    PlegTrouble {
+        /// The message.
+        error: Text,
+    },
+    /// Any other line that is an error or a warning.
+    Other {
+        /// The message with its error.
+        message: Text,
+    },
+}
+
+/// A finished span of the kubelet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// `syncPod`, `runtime.v1.RuntimeService/RunPodSandbox`, …
+    pub name: Text,
+    /// Trace id.
+    pub trace: Text,
+    /// Span id.
+    pub id: Text,
+    /// Parent span id; empty for a root.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub parent: Text,
+    /// Begin.
+    pub begin: Time,
+    /// End.
+    pub end: Time,
+    /// `k8s.pod.uid`, on syncPod spans.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub uid: Text,
+    /// The call failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}

@@ -1,0 +1,19 @@
+//! Owns what can be observed of a node: additive values with their stamps, the format that recordings are made of.
+//! It must not do I/O, read the clock, or know what anybody concludes from an observation.
+
+mod cri;
+mod fact;
+mod kubelet;
+mod queue;
+mod source;
+mod stamp;
+
+pub use cri::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox};
+pub use fact::{Decoded, Fact, Observation};
+pub use kubelet::{Bucket, Health, Histogram, KubeletConfig, LogEntry, LogKind, OperationTotals, Scrape, Span};
+pub use queue::{QUEUE_LOSSY_CAPACITY, Queue};
+pub use source::{Call, ErrorKind, Source, SourceError, SourceState};
+pub use stamp::{Sequencer, Stamp};
+
+/// A point in time on the wall clock, UTC.
+pub type Time = chrono::DateTime<chrono::Utc>;

@@ -1,0 +1,150 @@
+//! Owns the names of the sources, their one state machine, and what is said when one fails.
+//! It must not retry, connect or decide anything.
+
+use serde::{Deserialize, Serialize};
+
+use super::Time;
+use crate::text::Text;
+
+/// One way of looking at the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// API server: pods bound to this node.
+    ApiPods,
+    /// API server: the node object.
+    ApiNode,
+    /// API server: events.
+    ApiEvents,
+    /// Container runtime: sandboxes and containers over CRI.
+    Cri,
+    /// Container runtime: active content ingests, which are image pulls.
+    Pulls,
+    /// Kubelet: `/pods`.
+    KubeletPods,
+    /// Kubelet: `/metrics`.
+    KubeletMetrics,
+    /// Kubelet: `/configz`.
+    KubeletConfig,
+    /// Kubelet: `/healthz` on 10248.
+    KubeletHealth,
+    /// Kubelet log.
+    KubeletLog,
+    /// Runtime log.
+    RuntimeLog,
+    /// Kubelet spans over OTLP.
+    Spans,
+}
+
+impl Source {
+    /// Every source, in the order of the header.
+    pub const ALL: [Source; 12] = [
+        Source::ApiPods,
+        Source::ApiNode,
+        Source::ApiEvents,
+        Source::Cri,
+        Source::Pulls,
+        Source::KubeletPods,
+        Source::KubeletMetrics,
+        Source::KubeletConfig,
+        Source::KubeletHealth,
+        Source::KubeletLog,
+        Source::RuntimeLog,
+        Source::Spans,
+    ];
+
+    /// The name in JSON and on the screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::ApiPods => "api-pods",
+            Source::ApiNode => "api-node",
+            Source::ApiEvents => "api-events",
+            Source::Cri => "cri",
+            Source::Pulls => "pulls",
+            Source::KubeletPods => "kubelet-pods",
+            Source::KubeletMetrics => "kubelet-metrics",
+            Source::KubeletConfig => "kubelet-config",
+            Source::KubeletHealth => "kubelet-health",
+            Source::KubeletLog => "kubelet-log",
+            Source::RuntimeLog => "runtime-log",
+            Source::Spans => "spans",
+        }
+    }
+}
+
+/// What a source is doing; drawn the same way in the header, in JSON and in `doctor`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum SourceState {
+    /// Not used, and why.
+    Off {
+        /// Why.
+        why: Text,
+    },
+    /// First attempt under way.
+    Connecting,
+    /// Answers.
+    Live {
+        /// Since when without a break.
+        since: Time,
+    },
+    /// Failed; will be tried again.
+    Retrying {
+        /// When the next try is due, if that is planned.
+        at: Option<Time>,
+        /// What went wrong.
+        error: SourceError,
+    },
+    /// Refused for lack of a permission.
+    Forbidden {
+        /// What was refused and what would grant it.
+        error: SourceError,
+    },
+    /// A recording or an import ends here; nothing more will come.
+    Ended,
+}
+
+/// One failure of one source: what was tried, what kind of failure it was, and what to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceError {
+    /// What was tried, and the answer.
+    pub tried: Text,
+    /// The kind of failure.
+    pub kind: ErrorKind,
+    /// What to do about it; empty when there is nothing to do but wait.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub fix: Text,
+}
+
+/// Kinds of failure that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// Nothing answers there.
+    Unreachable,
+    /// Something answers, too late.
+    Timeout,
+    /// 401 or 403, or a permission of the file system.
+    Denied,
+    /// The answer could not be understood.
+    Malformed,
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
+/// Calls that are timed from begin to end, so that one in flight shows its age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Call {
+    /// ListPodSandbox and ListContainers: what a relist pays.
+    CriList,
+    /// A scrape of `/metrics`.
+    Metrics,
+    /// `/pods`.
+    KubeletPods,
+    /// `/configz`.
+    Configz,
+    /// `/healthz`.
+    Healthz,
+}
