@@ -313,6 +313,9 @@ slim! {
 slim! {
     /// `state.terminated`.
     Terminated {
+        /// Id of the container that ended: what tells two ends apart.
+        #[serde(rename = "containerID")]
+        container_id: Text,
         /// Exit code.
         exit_code: i32,
         /// Signal number where the runtime reports one; 0 otherwise.

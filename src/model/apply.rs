@@ -1,0 +1,201 @@
+//! Owns how one observation changes the model.
+//! It must not compute more than what the observation touches: it marks pods, and joining happens later.
+
+use std::sync::Arc;
+
+use super::{Model, SourceFacts};
+use crate::objects::{Event, Pod};
+use crate::observation::{Container, Fact, Observation, Sandbox, Source, Stamp};
+use crate::text::Text;
+
+impl Model {
+    /// Takes in an observation. One that was seen before changes nothing.
+    pub fn apply(&mut self, observation: Observation) {
+        let Observation { stamp, fact } = observation;
+        let source = self.sources.entry(stamp.source).or_insert_with(|| Arc::new(SourceFacts::new(&stamp)));
+        let source = Arc::make_mut(source);
+        if !source.accept(&stamp) {
+            return;
+        }
+        self.newest = self.newest.max(Some(stamp.wall));
+        match fact {
+            Fact::SourceState(state) => return source.set_state(state, &stamp),
+            Fact::CallBegin(call) => return source.call_begin(call, &stamp),
+            Fact::CallEnd { call, took_us, error } => return source.call_end(call, took_us, error, &stamp),
+            Fact::Dropped { count } => {
+                source.dropped += count;
+                return;
+            }
+            _ => source.answered(&stamp),
+        }
+        match fact {
+            Fact::EpochBegin => self.epoch_begin(&stamp),
+            Fact::EpochEnd => self.epoch_end(&stamp),
+            Fact::Pod(pod) => self.pod(*pod, &stamp),
+            Fact::PodGone(uid) => self.pod_gone(&uid, stamp.source),
+            Fact::Node(node) => {
+                let name = node.metadata.name.clone();
+                self.nodes.upsert(&name, *node, &stamp);
+            }
+            Fact::NodeGone(name) => _ = self.nodes.remove(&name),
+            Fact::Event(event) => self.event(*event, &stamp),
+            Fact::EventGone(uid) => {
+                if let Some(held) = self.events.remove(&uid) {
+                    self.unlink_event(&uid, &held.value);
+                }
+            }
+            Fact::Sandbox(sandbox) => self.sandbox(*sandbox, &stamp),
+            Fact::SandboxGone(id) => {
+                if let Some(held) = self.sandboxes.remove(&id) {
+                    self.sandbox_gone(&held.value);
+                }
+            }
+            Fact::Container(container) => self.container(*container, &stamp),
+            Fact::ContainerGone(id) => {
+                if let Some(held) = self.containers.remove(&id) {
+                    self.container_gone(&held.value);
+                }
+            }
+            Fact::RuntimeStatus(status) => self.runtime = Some((*status).into()),
+            Fact::Pull(pull) => {
+                let reference = pull.reference.clone();
+                self.pulls.upsert(&reference, pull, &stamp);
+            }
+            Fact::PullGone(reference) => _ = self.pulls.remove(&reference),
+            Fact::Scrape(scrape) => Arc::make_mut(&mut self.kubelet).scrape(*scrape, stamp.wall),
+            Fact::KubeletConfig(config) => Arc::make_mut(&mut self.kubelet).config = Some(config),
+            Fact::Health(health) => {
+                Arc::make_mut(&mut self.kubelet).health = Some((stamp.wall, health.ok, health.text));
+            }
+            Fact::Log(entry) if stamp.source == Source::KubeletLog => {
+                for key in self.logs.entry(&entry) {
+                    self.mark_named(&key);
+                }
+            }
+            Fact::Span(span) => {
+                if let Some(uid) = self.logs.span(*span) {
+                    self.mark(&uid);
+                }
+            }
+            Fact::Alive
+            | Fact::Log(_)
+            | Fact::SourceState(_)
+            | Fact::CallBegin(_)
+            | Fact::CallEnd { .. }
+            | Fact::Dropped { .. } => {}
+        }
+    }
+
+    fn epoch_begin(&mut self, stamp: &Stamp) {
+        match stamp.source {
+            Source::ApiPods => self.api_pods.begin(stamp.epoch),
+            Source::KubeletPods => self.kubelet_pods.begin(stamp.epoch),
+            Source::ApiEvents => self.events.begin(stamp.epoch),
+            Source::ApiNode => self.nodes.begin(stamp.epoch),
+            Source::Cri => {
+                self.sandboxes.begin(stamp.epoch);
+                self.containers.begin(stamp.epoch);
+            }
+            Source::Pulls => self.pulls.begin(stamp.epoch),
+            _ => {}
+        }
+    }
+
+    fn epoch_end(&mut self, stamp: &Stamp) {
+        let heard = self.heard();
+        match stamp.source {
+            Source::ApiPods => {
+                for (uid, held) in self.api_pods.end() {
+                    self.forget_pod(&uid, &held.value, Source::ApiPods);
+                }
+            }
+            Source::KubeletPods => {
+                for (uid, held) in self.kubelet_pods.end() {
+                    self.forget_pod(&uid, &held.value, Source::KubeletPods);
+                }
+            }
+            Source::ApiEvents => {
+                for (uid, held) in self.events.end() {
+                    self.unlink_event(&uid, &held.value);
+                }
+            }
+            Source::ApiNode => _ = self.nodes.end(),
+            Source::Cri => {
+                for (_, held) in self.sandboxes.end() {
+                    self.sandbox_gone(&held.value);
+                }
+                for (_, held) in self.containers.end() {
+                    self.container_gone(&held.value);
+                }
+            }
+            Source::Pulls => _ = self.pulls.end(),
+            _ => {}
+        }
+        // The first full listing of a source gives absence a meaning, for every pod.
+        if heard != self.heard() {
+            self.mark_all();
+        }
+    }
+
+    fn pod(&mut self, pod: Pod, stamp: &Stamp) {
+        let uid = pod.metadata.uid.clone();
+        let (listing, trails) = match stamp.source {
+            Source::KubeletPods => (&mut self.kubelet_pods, &mut self.kubelet_trails),
+            _ => (&mut self.api_pods, &mut self.api_trails),
+        };
+        let old = listing.get(&uid).map(|held| held.value.clone());
+        trails.entry(uid.clone()).or_default().pod(&pod, stamp.wall);
+        if !listing.upsert(&uid, pod, stamp) {
+            return;
+        }
+        let Some(new) = listing.get(&uid).map(|held| held.value.clone()) else { return };
+        if let Some(old) = old.filter(|old| super::runtime_uid(old) != super::runtime_uid(&new)) {
+            self.unlink_pod(&uid, &old, stamp.source);
+        }
+        self.link_pod(&uid, &new, stamp.source);
+    }
+
+    fn pod_gone(&mut self, uid: &Text, source: Source) {
+        let listing = if source == Source::KubeletPods { &mut self.kubelet_pods } else { &mut self.api_pods };
+        if let Some(held) = listing.remove(uid) {
+            self.forget_pod(uid, &held.value, source);
+        }
+    }
+
+    fn forget_pod(&mut self, uid: &Text, pod: &Pod, source: Source) {
+        let trails = if source == Source::KubeletPods { &mut self.kubelet_trails } else { &mut self.api_trails };
+        trails.remove(uid);
+        self.unlink_pod(uid, pod, source);
+    }
+
+    fn event(&mut self, event: Event, stamp: &Stamp) {
+        let uid = event.metadata.uid.clone();
+        let about = event.involved_object.uid.clone();
+        if self.events.upsert(&uid, event, stamp) {
+            self.link_event(&uid, &about);
+        }
+    }
+
+    fn sandbox(&mut self, sandbox: Sandbox, stamp: &Stamp) {
+        let (id, key) = (sandbox.id.clone(), sandbox.uid.clone());
+        if self.sandboxes.upsert(&id, sandbox, stamp) {
+            self.link_sandbox(&id, &key);
+        }
+    }
+
+    fn container(&mut self, container: Container, stamp: &Stamp) {
+        let (id, key) = (container.id.clone(), container.uid.clone());
+        self.cri_trails.entry(key.clone()).or_default().container(&container);
+        if self.containers.upsert(&id, container, stamp) {
+            self.link_container(&id, &key);
+        }
+    }
+
+    fn sandbox_gone(&mut self, sandbox: &Sandbox) {
+        self.unlink_runtime(&sandbox.uid, |refs| _ = refs.sandboxes.remove(&sandbox.id));
+    }
+
+    fn container_gone(&mut self, container: &Container) {
+        self.unlink_runtime(&container.uid, |refs| _ = refs.containers.remove(&container.id));
+    }
+}

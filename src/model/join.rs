@@ -1,0 +1,245 @@
+//! Owns the join: which objects of which source are one pod, and the pods that must be joined again.
+//! It must not keep anything that the listings do not hold, so that it can be rebuilt from a keyframe.
+
+use std::sync::Arc;
+
+use super::pod::{PodFacts, Refs, runtime_uid};
+use super::trail::merged_exits;
+use super::{Heard, Index, Model, Snapshot};
+use crate::objects::{Event, Node, Pod};
+use crate::observation::{Source, Time};
+use crate::text::Text;
+
+impl Model {
+    /// The state now. Only pods that were touched since the last call are joined again.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.join();
+        let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
+        Snapshot {
+            pods: self.index.pods.clone(),
+            sources: self.sources.clone(),
+            node_events: node.as_deref().map(|n| self.events_about_node(n)).unwrap_or_default(),
+            node,
+            kubelet: self.kubelet.clone(),
+            runtime: self.runtime.clone(),
+            pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
+            loop_blocked: self.logs.loop_blocked.clone(),
+            pleg_trouble: self.logs.pleg_trouble.clone(),
+            newest: self.newest,
+        }
+    }
+
+    /// Builds the index again; needed once after a keyframe was read.
+    pub fn reindex(&mut self) {
+        self.index = Index::default();
+        let api: Vec<_> = self.api_pods.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
+        for (uid, pod) in api {
+            self.link_pod(&uid, &pod, Source::ApiPods);
+        }
+        let kubelet: Vec<_> = self.kubelet_pods.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
+        for (uid, pod) in kubelet {
+            self.link_pod(&uid, &pod, Source::KubeletPods);
+        }
+        let sandboxes: Vec<_> = self.sandboxes.iter().map(|(id, h)| (id.clone(), h.value.uid.clone())).collect();
+        for (id, key) in sandboxes {
+            self.link_sandbox(&id, &key);
+        }
+        let containers: Vec<_> = self.containers.iter().map(|(id, h)| (id.clone(), h.value.uid.clone())).collect();
+        for (id, key) in containers {
+            self.link_container(&id, &key);
+        }
+        let events: Vec<_> =
+            self.events.iter().map(|(uid, h)| (uid.clone(), h.value.involved_object.uid.clone())).collect();
+        for (uid, about) in events {
+            self.link_event(&uid, &about);
+        }
+    }
+
+    /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
+    fn events_about_node(&self, node: &Node) -> Vec<Arc<Event>> {
+        let names = [&node.metadata.name, &node.metadata.uid];
+        let uids = names.into_iter().filter_map(|n| self.index.events_of.get(n)).flatten();
+        let mut events: Vec<_> = uids.filter_map(|uid| self.events.get(uid)).map(|h| h.value.clone()).collect();
+        events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
+        events
+    }
+
+    pub(super) fn heard(&self) -> Heard {
+        Heard {
+            api: self.api_pods.is_complete(),
+            events: self.events.is_complete(),
+            cri: self.sandboxes.is_complete() && self.containers.is_complete(),
+        }
+    }
+
+    pub(super) fn link_pod(&mut self, uid: &Text, pod: &Pod, source: Source) {
+        let key = runtime_uid(pod).clone();
+        let refs = self.index.refs.entry(key.clone()).or_default();
+        match source {
+            Source::KubeletPods => refs.kubelet.insert(uid.clone()),
+            _ => refs.api.insert(uid.clone()),
+        };
+        self.index.api_key.insert(uid.clone(), key.clone());
+        self.index.by_name.entry(namespaced(pod)).or_default().insert(key.clone());
+        self.index.dirty.insert(key);
+    }
+
+    pub(super) fn unlink_pod(&mut self, uid: &Text, pod: &Pod, source: Source) {
+        let key = runtime_uid(pod).clone();
+        let name = namespaced(pod);
+        let Some(refs) = self.index.refs.get_mut(&key) else { return };
+        match source {
+            Source::KubeletPods => refs.kubelet.remove(uid),
+            _ => refs.api.remove(uid),
+        };
+        if refs.api.is_empty() && refs.kubelet.is_empty() {
+            self.index.api_key.remove(uid);
+            if let Some(keys) = self.index.by_name.get_mut(&name) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.index.by_name.remove(&name);
+                }
+            }
+        }
+        self.index.dirty.insert(key);
+    }
+
+    pub(super) fn link_sandbox(&mut self, id: &Text, key: &Text) {
+        self.index.refs.entry(key.clone()).or_default().sandboxes.insert(id.clone());
+        self.index.dirty.insert(key.clone());
+    }
+
+    pub(super) fn link_container(&mut self, id: &Text, key: &Text) {
+        self.index.refs.entry(key.clone()).or_default().containers.insert(id.clone());
+        self.index.dirty.insert(key.clone());
+    }
+
+    pub(super) fn unlink_runtime(&mut self, key: &Text, unlink: impl FnOnce(&mut Refs)) {
+        if let Some(refs) = self.index.refs.get_mut(key) {
+            unlink(refs);
+            // The runtime knows nothing of the pod any more: its trail ends, whatever other sources say.
+            if refs.sandboxes.is_empty() && refs.containers.is_empty() {
+                self.cri_trails.remove(key);
+            }
+        }
+        self.index.dirty.insert(key.clone());
+    }
+
+    pub(super) fn link_event(&mut self, uid: &Text, about: &Text) {
+        self.index.events_of.entry(about.clone()).or_default().insert(uid.clone());
+        self.mark(about);
+    }
+
+    pub(super) fn unlink_event(&mut self, uid: &Text, event: &Event) {
+        let about = &event.involved_object.uid;
+        if let Some(events) = self.index.events_of.get_mut(about) {
+            events.remove(uid);
+            if events.is_empty() {
+                self.index.events_of.remove(about);
+            }
+        }
+        self.mark(about);
+    }
+
+    /// Marks the pod of that UID, whether it is the API's or the runtime's.
+    pub(super) fn mark(&mut self, uid: &Text) {
+        let key = self.index.api_key.get(uid).unwrap_or(uid).clone();
+        if self.index.refs.contains_key(&key) {
+            self.index.dirty.insert(key);
+        }
+    }
+
+    /// Marks the pods of that `namespace/name`, or of that UID.
+    pub(super) fn mark_named(&mut self, name: &Text) {
+        match self.index.by_name.get(name) {
+            Some(keys) => self.index.dirty.extend(keys.iter().cloned()),
+            None => self.mark(name),
+        }
+    }
+
+    pub(super) fn mark_all(&mut self) {
+        self.index.dirty.extend(self.index.refs.keys().cloned());
+    }
+
+    fn join(&mut self) {
+        let dirty = std::mem::take(&mut self.index.dirty);
+        if dirty.is_empty() {
+            return;
+        }
+        let joined: Vec<_> = dirty.into_iter().map(|key| (self.facts(&key), key)).collect();
+        let pods = Arc::make_mut(&mut self.index.pods);
+        for (facts, key) in joined {
+            match facts {
+                Some(facts) if pods.get(&key).is_some_and(|old| **old == facts) => {}
+                Some(facts) => _ = pods.insert(key, Arc::new(facts)),
+                None => {
+                    pods.remove(&key);
+                    self.index.refs.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn facts(&self, key: &Text) -> Option<PodFacts> {
+        let refs = self.index.refs.get(key).filter(|refs| !refs.is_empty())?;
+        // A mirror pod that was made again has a new UID beside the old one for a moment: the newer one speaks.
+        let newest = |uids: &std::collections::BTreeSet<Text>, listing: &super::Listing<Pod>| {
+            let held = uids.iter().filter_map(|uid| listing.get(uid).map(|h| (uid.clone(), h.clone())));
+            held.max_by_key(|(uid, h)| (h.value.metadata.creation_timestamp, uid.clone()))
+        };
+        let api = newest(&refs.api, &self.api_pods);
+        let kubelet = newest(&refs.kubelet, &self.kubelet_pods);
+        let mut sandboxes: Vec<_> =
+            refs.sandboxes.iter().filter_map(|id| self.sandboxes.get(id)).map(|h| h.value.clone()).collect();
+        sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+        let mut containers: Vec<_> =
+            refs.containers.iter().filter_map(|id| self.containers.get(id)).map(|h| h.value.clone()).collect();
+        containers.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+        let object = api.as_ref().or(kubelet.as_ref()).map(|(_, held)| &held.value);
+        let (namespace, name) = match (object, sandboxes.first(), containers.first()) {
+            (Some(pod), ..) => (pod.metadata.namespace.clone(), pod.metadata.name.clone()),
+            (_, Some(s), _) => (s.namespace.clone(), s.name.clone()),
+            (_, _, Some(c)) => (c.namespace.clone(), c.pod.clone()),
+            _ => return None,
+        };
+        let uids = [Some(key), api.as_ref().map(|(uid, _)| uid)];
+        let mut events: Vec<Arc<Event>> = Vec::new();
+        for uid in uids.into_iter().flatten().collect::<std::collections::BTreeSet<_>>() {
+            let own = self.index.events_of.get(uid).into_iter().flatten();
+            events.extend(own.filter_map(|e| self.events.get(e)).map(|h| h.value.clone()));
+        }
+        events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
+        let trail = |found: &Option<(Text, super::Held<Pod>)>,
+                     trails: &std::collections::BTreeMap<Text, super::Trail>| {
+            found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
+        };
+        let (api_trail, kubelet_trail) = (trail(&api, &self.api_trails), trail(&kubelet, &self.kubelet_trails));
+        let said = api_trail.as_ref().or(kubelet_trail.as_ref());
+        let word_since = object
+            .into_iter()
+            .flat_map(|pod| pod.status.all_containers())
+            .filter_map(|c| Some((c.name.clone(), said?.word_since(&c.name)?)))
+            .collect();
+        let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
+        Some(PodFacts {
+            key: key.clone(),
+            log: self.logs.of(key, &format!("{namespace}/{name}"), created),
+            spans: self.logs.spans_of(key),
+            exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
+            word_since,
+            first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
+            api: api.map(|(_, held)| held),
+            kubelet: kubelet.map(|(_, held)| held),
+            namespace,
+            name,
+            sandboxes,
+            containers,
+            events,
+            heard: self.heard(),
+        })
+    }
+}
+
+fn namespaced(pod: &Pod) -> Text {
+    format!("{}/{}", pod.metadata.namespace, pod.metadata.name).into()
+}

@@ -1,0 +1,185 @@
+//! Owns what the kubelet's log and spans say of single pods and of the sync loop, bounded in number.
+//! It must not keep lines: a fact per kind is kept, the latest.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::observation::{LogEntry, LogKind, Span, Time};
+use crate::text::Text;
+
+/// Pods of which log and span facts are kept; the ones silent for longest go first.
+const PODS_KEPT: usize = 2048;
+/// Traces remembered while spans of the same trace may still arrive in another batch.
+const TRACES_KEPT: usize = 128;
+
+/// The latest of each kind that the log said of one pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PodLog {
+    /// `SyncLoop ADD`, the last one (a kubelet restart adds every pod again), and its config source.
+    pub seen: Option<(Time, Text)>,
+    /// `SyncLoop DELETE`.
+    pub delete: Option<Time>,
+    /// `Pod admission denied`: reason and message.
+    pub denied: Option<(Time, Text, Text)>,
+    /// The first time a sandbox was called for.
+    pub first_sandbox_needed: Option<Time>,
+    /// The last time a sandbox was called for.
+    pub sandbox_needed: Option<Time>,
+    /// The last failure to make a sandbox.
+    pub sandbox_failed: Option<(Time, Text)>,
+    /// The last failed sync, with its whole chain of reasons.
+    pub sync_error: Option<(Time, Text)>,
+    /// Start-up as the kubelet measured it: end to end, and without pulls and init containers, in seconds.
+    pub startup: Option<(Time, f64, f64)>,
+    /// The last kill: container and grace in seconds.
+    pub killing: Option<(Time, Text, i64)>,
+    last: Option<Time>,
+}
+
+impl PodLog {
+    /// True when the line says something that is kept.
+    fn take(&mut self, entry: &LogEntry) -> bool {
+        let at = entry.at;
+        match &entry.what {
+            LogKind::PodSeen { source } => self.seen = Some((at, source.clone())),
+            LogKind::PodDelete => self.delete = Some(at),
+            LogKind::AdmissionDenied { reason, message } => {
+                self.denied = Some((at, reason.clone(), message.clone()));
+            }
+            LogKind::SandboxNeeded => {
+                self.first_sandbox_needed.get_or_insert(at);
+                self.sandbox_needed = Some(at);
+            }
+            LogKind::SandboxFailed { error } => self.sandbox_failed = Some((at, error.clone())),
+            LogKind::SyncError { error } => self.sync_error = Some((at, error.clone())),
+            LogKind::Startup { e2e_s, slo_s } => self.startup = Some((at, *e2e_s, *slo_s)),
+            LogKind::Killing { container, grace_s } => self.killing = Some((at, container.clone(), *grace_s)),
+            LogKind::PodRemove
+            | LogKind::ContainerFinished { .. }
+            | LogKind::LoopBlocked { .. }
+            | LogKind::PlegTrouble { .. }
+            | LogKind::Other { .. } => return false,
+        }
+        self.last = self.last.max(Some(at));
+        true
+    }
+}
+
+/// What the finished spans say of one pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PodSpans {
+    /// Begin and end of the first syncPod, which makes the pod.
+    pub first_sync: Option<(Time, Time)>,
+    /// Begin, end and failure of the last syncPod.
+    pub last_sync: Option<(Time, Time, bool)>,
+    /// Begin, end and failure of the last RunPodSandbox.
+    pub run_sandbox: Option<(Time, Time, bool)>,
+    /// Begin and end of the last syncTerminatingPod.
+    pub terminating: Option<(Time, Time)>,
+}
+
+/// What log and spans said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Logs {
+    /// By pod UID, or by `namespace/name` where the lines name no UID.
+    pods: BTreeMap<Text, Arc<PodLog>>,
+    spans: BTreeMap<Text, Arc<PodSpans>>,
+    /// Trace and pod UID of the last syncPods, for CRI spans, which carry none.
+    traces: VecDeque<(Text, Text)>,
+    /// RunPodSandbox spans that came before their syncPod did.
+    early: VecDeque<Span>,
+    /// When the sync loop last said that it skips its work, and why.
+    pub loop_blocked: Option<(Time, Text)>,
+    /// When PLEG last complained, and of what.
+    pub pleg_trouble: Option<(Time, Text)>,
+}
+
+impl Logs {
+    /// Takes in a line; returns the keys under which pods are touched.
+    pub(super) fn entry(&mut self, entry: &LogEntry) -> Vec<Text> {
+        match &entry.what {
+            LogKind::LoopBlocked { error } => self.loop_blocked = Some((entry.at, error.clone())),
+            LogKind::PlegTrouble { error } => self.pleg_trouble = Some((entry.at, error.clone())),
+            _ => {}
+        }
+        let key = if entry.pod.is_empty() { &entry.uid } else { &entry.pod };
+        if key.is_empty() {
+            return Vec::new();
+        }
+        let mut log = self.pods.get(key).map(|log| (**log).clone()).unwrap_or_default();
+        if !log.take(entry) {
+            return Vec::new();
+        }
+        self.pods.insert(key.clone(), Arc::new(log));
+        evict(&mut self.pods, |log| log.last);
+        vec![key.clone()]
+    }
+
+    /// Takes in a finished span; returns the UID of the pod it touches.
+    pub(super) fn span(&mut self, span: Span) -> Option<Text> {
+        if span.uid.is_empty() {
+            if !span.name.ends_with("/RunPodSandbox") {
+                return None;
+            }
+            let Some((_, uid)) = self.traces.iter().find(|(trace, _)| *trace == span.trace).cloned() else {
+                self.early.push_back(span);
+                if self.early.len() > TRACES_KEPT {
+                    self.early.pop_front();
+                }
+                return None;
+            };
+            self.run_sandbox(&uid, &span);
+            return Some(uid);
+        }
+        let uid = span.uid.clone();
+        self.traces.push_back((span.trace.clone(), uid.clone()));
+        if self.traces.len() > TRACES_KEPT {
+            self.traces.pop_front();
+        }
+        while let Some(i) = self.early.iter().position(|call| call.trace == span.trace) {
+            if let Some(call) = self.early.remove(i) {
+                self.run_sandbox(&uid, &call);
+            }
+        }
+        let spans = Arc::make_mut(self.spans.entry(uid.clone()).or_default());
+        match span.name.as_str() {
+            "syncPod" => {
+                spans.first_sync.get_or_insert((span.begin, span.end));
+                spans.last_sync = Some((span.begin, span.end, span.failed));
+            }
+            "syncTerminatingPod" => spans.terminating = Some((span.begin, span.end)),
+            _ => {}
+        }
+        evict(&mut self.spans, |s| s.last_sync.map(|(_, end, _)| end));
+        Some(uid)
+    }
+
+    fn run_sandbox(&mut self, uid: &Text, span: &Span) {
+        let spans = Arc::make_mut(self.spans.entry(uid.clone()).or_default());
+        if spans.run_sandbox.is_none_or(|(begin, ..)| begin < span.begin) {
+            spans.run_sandbox = Some((span.begin, span.end, span.failed));
+        }
+    }
+
+    /// What the log says of a pod that exists since `created`: older lines are about a namesake.
+    pub(super) fn of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Option<Arc<PodLog>> {
+        let log = self.pods.get(namespaced).or_else(|| self.pods.get(uid))?;
+        let own = created.is_none_or(|c| log.last >= Some(c));
+        own.then(|| log.clone())
+    }
+
+    /// What the spans say of a pod.
+    pub(super) fn spans_of(&self, uid: &str) -> Option<Arc<PodSpans>> {
+        self.spans.get(uid).cloned()
+    }
+}
+
+fn evict<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option<Time>) {
+    if map.len() > PODS_KEPT
+        && let Some(oldest) = map.iter().min_by_key(|(_, v)| last(v)).map(|(k, _)| k.clone())
+    {
+        map.remove(&oldest);
+    }
+}

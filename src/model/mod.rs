@@ -1,0 +1,91 @@
+//! Owns the fold: what is known of the node after a sequence of observations, whatever the order of the sources.
+//! It must not do I/O, ask for the time, or draw a conclusion that needs more than one pod at once.
+
+mod alarms;
+mod apply;
+mod histogram;
+mod join;
+mod kubelet;
+mod listing;
+mod logs;
+mod pod;
+mod sources;
+mod trail;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
+pub use histogram::{Delta, Quantile};
+pub use kubelet::{KubeletFacts, OperationWindow, RelistWindow};
+pub use listing::{Held, Listing};
+pub use logs::{Logs, PodLog, PodSpans};
+pub use pod::{Heard, PodFacts, runtime_uid};
+pub use sources::{Calls, SourceFacts, Timing};
+pub use trail::{Exit, Trail, bare_id, never_ran, real};
+
+use crate::objects::{Event, Node, Pod};
+use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time};
+use crate::text::Text;
+
+/// Everything known, and what was derived on the way. Serialised it is a keyframe.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Model {
+    sources: BTreeMap<Source, Arc<SourceFacts>>,
+    api_pods: Listing<Pod>,
+    kubelet_pods: Listing<Pod>,
+    events: Listing<Event>,
+    nodes: Listing<Node>,
+    sandboxes: Listing<Sandbox>,
+    containers: Listing<Container>,
+    pulls: Listing<Pull>,
+    api_trails: BTreeMap<Text, Trail>,
+    kubelet_trails: BTreeMap<Text, Trail>,
+    cri_trails: BTreeMap<Text, Trail>,
+    logs: Logs,
+    kubelet: Arc<KubeletFacts>,
+    runtime: Option<Arc<RuntimeStatus>>,
+    /// Wall time of the newest observation.
+    newest: Option<Time>,
+    #[serde(skip)]
+    index: Index,
+}
+
+/// What can be had again from the rest.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    refs: HashMap<Text, pod::Refs>,
+    by_name: HashMap<Text, BTreeSet<Text>>,
+    events_of: HashMap<Text, BTreeSet<Text>>,
+    api_key: HashMap<Text, Text>,
+    dirty: BTreeSet<Text>,
+    pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
+}
+
+/// One moment of the model: cheap to take, immutable.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Every pod of the node, by UID.
+    pub pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
+    /// Every source that has said anything.
+    pub sources: BTreeMap<Source, Arc<SourceFacts>>,
+    /// The node object.
+    pub node: Option<Arc<Node>>,
+    /// The kubelet's metrics, settings and health.
+    pub kubelet: Arc<KubeletFacts>,
+    /// The runtime's version and conditions.
+    pub runtime: Option<Arc<RuntimeStatus>>,
+    /// Ingests under way, and since when each has stood still.
+    pub pulls: Vec<Held<Pull>>,
+    /// Events about the node, newest first.
+    pub node_events: Vec<Arc<Event>>,
+    /// When the sync loop last said that it skips its work, and why.
+    pub loop_blocked: Option<(Time, Text)>,
+    /// When PLEG last complained, and of what.
+    pub pleg_trouble: Option<(Time, Text)>,
+    /// Wall time of the newest observation.
+    pub newest: Option<Time>,
+}

@@ -1,0 +1,114 @@
+//! Owns one pod as every source shows it, joined by the UID that the runtime knows.
+//! It must not choose between the sources: it holds each one's word beside the others'.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::listing::Held;
+use super::logs::{PodLog, PodSpans};
+use super::trail::Exit;
+use crate::objects::{Event, Pod};
+use crate::observation::{Container, Sandbox, Time};
+use crate::text::Text;
+
+/// Which sources have said all they know, so that what they do not say is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Pods of the API server.
+    pub api: bool,
+    /// Events of the API server.
+    pub events: bool,
+    /// Sandboxes and containers of the runtime.
+    pub cri: bool,
+}
+
+/// A pod, from all sources.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodFacts {
+    /// The UID by which the runtime and the kubelet know it; of a static pod its own, not its mirror's.
+    pub key: Text,
+    /// Namespace.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// The API server's word.
+    pub api: Option<Held<Pod>>,
+    /// The kubelet's word (`/pods`).
+    pub kubelet: Option<Held<Pod>>,
+    /// The runtime's sandboxes, newest first.
+    pub sandboxes: Vec<Arc<Sandbox>>,
+    /// The runtime's containers, newest first.
+    pub containers: Vec<Arc<Container>>,
+    /// Events about it, newest first.
+    pub events: Vec<Arc<Event>>,
+    /// Ends of its containers, oldest first.
+    pub exits: Vec<Exit>,
+    /// Since when the API server says a container's state word: `(container, since)`.
+    pub word_since: Vec<(Text, Time)>,
+    /// First time it was shown Ready.
+    pub first_ready: Option<Time>,
+    /// What the kubelet's log says of it.
+    pub log: Option<Arc<PodLog>>,
+    /// What the kubelet's spans say of it.
+    pub spans: Option<Arc<PodSpans>>,
+    /// Which sources have said all they know.
+    pub heard: Heard,
+}
+
+impl PodFacts {
+    /// Spec and status: the API server's, else the kubelet's.
+    pub fn object(&self) -> Option<&Arc<Pod>> {
+        self.api.as_ref().or(self.kubelet.as_ref()).map(|held| &held.value)
+    }
+
+    /// The newest sandbox: the others are left-overs until the kubelet collects them.
+    pub fn sandbox(&self) -> Option<&Arc<Sandbox>> {
+        self.sandboxes.first()
+    }
+
+    /// The newest container of that name.
+    pub fn container(&self, name: &str) -> Option<&Arc<Container>> {
+        self.containers.iter().find(|c| c.name == name)
+    }
+
+    /// Events about one container, newest first.
+    pub fn events_of<'a>(&'a self, container: &'a str) -> impl Iterator<Item = &'a Arc<Event>> {
+        self.events.iter().filter(move |e| e.involved_object.container() == Some(container))
+    }
+
+    /// The newest event with one of these reasons.
+    pub fn event(&self, reasons: &[&str]) -> Option<&Arc<Event>> {
+        self.events.iter().find(|e| reasons.contains(&e.reason.as_str()))
+    }
+
+    /// Read from a file or a URL by the kubelet itself.
+    pub fn is_static(&self) -> bool {
+        let own = |pod: &Pod| {
+            let a = &pod.metadata.annotations;
+            !a.mirror.is_empty() || a.source == "file" || a.source == "http"
+        };
+        self.api.iter().chain(&self.kubelet).any(|held| own(&held.value))
+            || self.sandboxes.iter().any(|s| s.config_source == "file" || s.config_source == "http")
+    }
+}
+
+/// The UID by which the runtime knows a pod: a mirror pod names its static pod's in an annotation.
+pub fn runtime_uid(pod: &Pod) -> &Text {
+    let mirror = &pod.metadata.annotations.mirror;
+    if mirror.is_empty() { &pod.metadata.uid } else { mirror }
+}
+
+/// What is joined under one key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refs {
+    pub api: BTreeSet<Text>,
+    pub kubelet: BTreeSet<Text>,
+    pub sandboxes: BTreeSet<Text>,
+    pub containers: BTreeSet<Text>,
+}
+
+impl Refs {
+    pub fn is_empty(&self) -> bool {
+        self.api.is_empty() && self.kubelet.is_empty() && self.sandboxes.is_empty() && self.containers.is_empty()
+    }
+}
