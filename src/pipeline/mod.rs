@@ -1,0 +1,18 @@
+//! Owns the stages of the kubelet's sync pipeline and where a pod and its containers stand on them.
+//! It must not ask for the time, do I/O, or look at two pods at once.
+
+mod container;
+mod evidence;
+mod place;
+mod placer;
+mod stage;
+mod status;
+mod steps;
+mod terminating;
+
+pub use container::{ContainerKind, ContainerPlace};
+pub use evidence::{Evidence, last_event};
+pub use place::{Next, NextKind, Place, place};
+pub use placer::Placer;
+pub use stage::{Stage, StageState, Step};
+pub use status::{Status, human_duration, kubectl_status};
