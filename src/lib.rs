@@ -3,4 +3,6 @@
 pub mod model;
 pub mod objects;
 pub mod observation;
+pub mod pipeline;
 pub mod text;
+pub mod view;

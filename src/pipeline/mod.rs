@@ -13,6 +13,6 @@ mod terminating;
 pub use container::{ContainerKind, ContainerPlace};
 pub use evidence::{Evidence, last_event};
 pub use place::{Next, NextKind, Place, place};
-pub use placer::Placer;
+pub use placer::{Placed, Placer};
 pub use stage::{Stage, StageState, Step};
 pub use status::{Status, human_duration, kubectl_status};

@@ -184,20 +184,24 @@ mod tests {
 
     #[test]
     fn partly_completed_differs_by_version() {
-        let p = pod(r#"{"spec":{"containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Running","containerStatuses":[
+        let p = pod(
+            r#"{"spec":{"containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Running","containerStatuses":[
             {"name":"a","state":{"terminated":{"exitCode":0,"reason":"Completed"}}},
-            {"name":"b","state":{"terminated":{"exitCode":3,"reason":"Error"}}}]}}"#);
+            {"name":"b","state":{"terminated":{"exitCode":3,"reason":"Error"}}}]}}"#,
+        );
         assert_eq!(kubectl_status(&p, 34).word, "Completed");
         assert_eq!(kubectl_status(&p, 36).word, "Error");
     }
 
     #[test]
     fn sidecars_count_and_init_restarts_do_not_once_initialized() {
-        let p = pod(r#"{"spec":{"initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always"}],"containers":[{"name":"a"}]},
+        let p = pod(
+            r#"{"spec":{"initContainers":[{"name":"i"},{"name":"s","restartPolicy":"Always"}],"containers":[{"name":"a"}]},
             "status":{"phase":"Running","conditions":[{"type":"Initialized","status":"True"}],
             "initContainerStatuses":[{"name":"i","restartCount":4,"state":{"terminated":{"exitCode":0}}},
               {"name":"s","restartCount":2,"started":true,"ready":true,"state":{"running":{}}}],
-            "containerStatuses":[{"name":"a","ready":true,"restartCount":1,"state":{"running":{}}}]}}"#);
+            "containerStatuses":[{"name":"a","ready":true,"restartCount":1,"state":{"running":{}}}]}}"#,
+        );
         let status = kubectl_status(&p, 36);
         assert_eq!((status.word.as_str(), status.ready_text(), status.restarts), ("Running", "2/2".into(), 3));
     }
@@ -207,7 +211,8 @@ mod tests {
         let terminating = r#"{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"status":{"phase":"PHASE"}}"#;
         assert_eq!(kubectl_status(&pod(&terminating.replace("PHASE", "Running")), 36).word, "Terminating");
         assert_eq!(kubectl_status(&pod(&terminating.replace("PHASE", "Succeeded")), 36).word, "Succeeded");
-        let gated = r#"{"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","reason":"SchedulingGated"}]}}"#;
+        let gated =
+            r#"{"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","reason":"SchedulingGated"}]}}"#;
         assert_eq!(kubectl_status(&pod(gated), 36).word, "SchedulingGated");
     }
 }

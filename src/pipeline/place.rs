@@ -1,0 +1,81 @@
+//! Owns a pod's place: its steps, the stage where it stands, why, and what comes next.
+//! It must not decide a single stage: each is decided in `steps`.
+
+use super::container::ContainerPlace;
+use super::stage::{Stage, StageState, Step};
+use super::status::Status;
+use super::steps::Steps;
+use crate::model::PodFacts;
+use crate::observation::{Source, Time};
+use crate::text::Text;
+
+/// What is expected next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextKind {
+    /// The next start of a crashing container, not before.
+    Restart,
+    /// The next try to pull the image, estimated.
+    Pull,
+    /// The end of the grace period, when the runtime sends KILL.
+    GraceEnds,
+    /// The end of what the startup probe allows, when the container is killed.
+    StartupDeadline,
+}
+
+impl NextKind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NextKind::Restart => "restart-not-before",
+            NextKind::Pull => "pull-retry",
+            NextKind::GraceEnds => "grace-ends",
+            NextKind::StartupDeadline => "startup-deadline",
+        }
+    }
+}
+
+/// What comes next, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// What.
+    pub kind: NextKind,
+    /// When.
+    pub at: Time,
+    /// The time is worked out from what the sources show, not said by one.
+    pub estimated: bool,
+}
+
+/// Where a pod stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Every stage, in order.
+    pub steps: Vec<Step>,
+    /// The stage where the pod stands.
+    pub stage: Stage,
+    /// Its state.
+    pub state: StageState,
+    /// Since when the pod stands there: the begin of the stage; in `running` after a failure, the first end.
+    pub since: Option<Time>,
+    /// What the sources say is the matter, or is being waited for; empty when nothing is.
+    pub reason: Text,
+    /// The containers.
+    pub containers: Vec<ContainerPlace>,
+    /// The words of kubectl.
+    pub status: Status,
+    /// Whose status that is: the API server's, the kubelet's, or made from what the runtime shows.
+    pub status_from: Source,
+    /// What comes next.
+    pub next: Option<Next>,
+}
+
+impl Place {
+    /// That stage's step.
+    pub fn step(&self, stage: Stage) -> Option<&Step> {
+        self.steps.iter().find(|s| s.stage == stage)
+    }
+}
+
+/// Places a pod. `minor` is the API server's minor version, which decides some of kubectl's words.
+pub fn place(facts: &PodFacts, minor: u32) -> Place {
+    Steps::new(facts, minor).place()
+}

@@ -1,0 +1,52 @@
+//! Owns the places of all pods, computed again only for pods that changed.
+//! It must not decide where a pod stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::place::{Place, place};
+use crate::model::{PodFacts, Snapshot};
+use crate::text::Text;
+
+/// A pod and its place.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What the sources say.
+    pub facts: Arc<PodFacts>,
+    /// Where it stands.
+    pub place: Arc<Place>,
+}
+
+/// Remembers places by the facts they were made from.
+#[derive(Debug, Default)]
+pub struct Placer {
+    placed: BTreeMap<Text, Placed>,
+    minor: u32,
+}
+
+impl Placer {
+    /// The places of all pods of a snapshot, by UID.
+    pub fn place_all(&mut self, snapshot: &Snapshot) -> Vec<Placed> {
+        let minor = api_minor(snapshot);
+        if minor != self.minor {
+            self.placed.clear();
+            self.minor = minor;
+        }
+        self.placed.retain(|key, _| snapshot.pods.contains_key(key));
+        for (key, facts) in snapshot.pods.iter() {
+            if self.placed.get(key).is_some_and(|old| Arc::ptr_eq(&old.facts, facts)) {
+                continue;
+            }
+            let place = Arc::new(place(facts, minor));
+            self.placed.insert(key.clone(), Placed { facts: facts.clone(), place });
+        }
+        self.placed.values().cloned().collect()
+    }
+}
+
+/// The API server's version is not visible from a node; its kubelet is never newer, and most often equal.
+fn api_minor(snapshot: &Snapshot) -> u32 {
+    let of_node = snapshot.node.as_ref().map(|n| &n.status.node_info.kubelet_version);
+    let version = of_node.or(snapshot.kubelet.version());
+    version.and_then(|v| v.split('.').nth(1)?.parse().ok()).unwrap_or(36)
+}

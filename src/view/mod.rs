@@ -1,0 +1,14 @@
+//! Owns what both consumers show of a moment: rows and their order, the header, PLEG, words and durations.
+//! It must not draw, print, or decide anything that the pipeline decides.
+
+mod header;
+mod moment;
+mod pleg;
+mod row;
+mod words;
+
+pub use header::{Header, SourceLine};
+pub use moment::Moment;
+pub use pleg::PlegView;
+pub use row::{Filter, Row, Trouble};
+pub use words::{alarm_text, clock, milliseconds, next_text, source_state_text, source_state_word};

@@ -1,0 +1,153 @@
+//! Owns one pod as a row: the columns of the table and the screen, and how troubled it is.
+//! It must not format for a width; the consumer cuts.
+
+use chrono::TimeDelta;
+
+use super::words::next_text;
+use crate::observation::Time;
+use crate::pipeline::{NextKind, Placed, Stage, StageState, human_duration};
+use crate::text::Text;
+
+/// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
+const SLOW_S: i64 = 30;
+
+/// How troubled a pod is; higher is shown first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trouble {
+    /// Ended as it should.
+    Done,
+    /// Running and Ready.
+    Well,
+    /// On its way.
+    Moving,
+    /// On its way for long, or terminating beyond its grace.
+    Slow,
+    /// A stage failed.
+    Failed,
+}
+
+impl Trouble {
+    /// True for what `--failing` keeps.
+    pub fn is_failing(self) -> bool {
+        self >= Trouble::Slow
+    }
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Trouble::Done => "done",
+            Trouble::Well => "well",
+            Trouble::Moving => "moving",
+            Trouble::Slow => "slow",
+            Trouble::Failed => "failed",
+        }
+    }
+}
+
+/// One pod as a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// UID.
+    pub key: Text,
+    /// Namespace.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// READY, `1/2`.
+    pub ready: String,
+    /// STATUS of kubectl.
+    pub status: Text,
+    /// RESTARTS of kubectl, `3 (27s ago)`.
+    pub restarts: String,
+    /// AGE of kubectl.
+    pub age: String,
+    /// State of each stage, in order.
+    pub glyphs: Vec<StageState>,
+    /// Where it stands.
+    pub stage: Stage,
+    /// The state there.
+    pub state: StageState,
+    /// For how long, as kubectl prints durations; empty when unknown.
+    pub in_stage: String,
+    /// The same, to sort by.
+    pub in_stage_for: Option<TimeDelta>,
+    /// What comes next, with its countdown; empty when nothing is known.
+    pub next: String,
+    /// What the sources say is the matter, on one line.
+    pub reason: String,
+    /// How troubled.
+    pub trouble: Trouble,
+}
+
+impl Row {
+    /// The row of one pod at `now`.
+    pub fn new(placed: &Placed, now: Time) -> Self {
+        let (facts, place) = (&placed.facts, &placed.place);
+        let in_stage_for = place.since.map(|since| (now - since).max(TimeDelta::zero()));
+        let created = facts.object().and_then(|pod| pod.metadata.creation_timestamp);
+        Self {
+            key: facts.key.clone(),
+            namespace: facts.namespace.clone(),
+            name: facts.name.clone(),
+            ready: place.status.ready_text(),
+            status: place.status.word.clone(),
+            restarts: place.status.restarts_text(now),
+            age: created.map_or_else(|| "<unknown>".into(), |at| human_duration(now - at)),
+            glyphs: place.steps.iter().map(|s| s.state).collect(),
+            stage: place.stage,
+            state: place.state,
+            in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
+            in_stage_for,
+            next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
+            reason: place.reason.one_line().into_owned(),
+            trouble: trouble(placed, in_stage_for, now),
+        }
+    }
+}
+
+fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
+    let place = &placed.place;
+    let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
+    match (place.stage, place.state) {
+        (_, StageState::Failed) => Trouble::Failed,
+        (Stage::Running, StageState::Done) => Trouble::Done,
+        (Stage::Running, _) => Trouble::Well,
+        (Stage::Terminating, StageState::Done) => Trouble::Done,
+        (Stage::Terminating, _) => match place.next {
+            Some(next) if next.kind == NextKind::GraceEnds && next.at >= now => Trouble::Moving,
+            _ if slow => Trouble::Slow,
+            _ => Trouble::Moving,
+        },
+        _ if slow => Trouble::Slow,
+        _ => Trouble::Moving,
+    }
+}
+
+/// Which rows are shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// Only pods that are failing or slow.
+    pub failing: bool,
+    /// Only rows that have every word of this somewhere in namespace, name, status, stage or reason.
+    pub words: String,
+}
+
+impl Filter {
+    /// True when the row is shown.
+    pub fn accepts(&self, row: &Row) -> bool {
+        if self.namespace.as_ref().is_some_and(|ns| row.namespace != ns.as_str()) {
+            return false;
+        }
+        if self.failing && !row.trouble.is_failing() {
+            return false;
+        }
+        if self.words.is_empty() {
+            return true;
+        }
+        let hay = format!("{}/{} {} {} {}", row.namespace, row.name, row.status, row.stage.name(), row.reason);
+        let hay = hay.to_lowercase();
+        self.words.to_lowercase().split_whitespace().all(|word| hay.contains(word))
+    }
+}

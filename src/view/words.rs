@@ -1,0 +1,126 @@
+//! Owns the words and numbers that both consumers print: states, alarms, countdowns, milliseconds.
+//! It must not hold a sentence that only one of them uses.
+
+use chrono::TimeDelta;
+
+use crate::model::Alarm;
+use crate::observation::{Call, SourceState, Time};
+use crate::pipeline::{Next, NextKind, human_duration};
+
+/// Seconds as milliseconds or seconds, in at most four figures: `0.4ms`, `12ms`, `1.25s`, `34s`.
+pub fn milliseconds(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() => "-".into(),
+        s if s < 0.000_95 => format!("{:.2}ms", s * 1e3),
+        s if s < 0.009_5 => format!("{:.1}ms", s * 1e3),
+        s if s < 0.999_5 => format!("{:.0}ms", s * 1e3),
+        s if s < 9.995 => format!("{s:.2}s"),
+        s if s < 99.95 => format!("{s:.1}s"),
+        s => format!("{s:.0}s"),
+    }
+}
+
+/// Time of day, UTC.
+pub fn clock(at: Time) -> String {
+    at.format("%H:%M:%S").to_string()
+}
+
+/// A source's state in one word.
+pub fn source_state_word(state: &SourceState) -> &'static str {
+    match state {
+        SourceState::Off { .. } => "off",
+        SourceState::Connecting => "connecting",
+        SourceState::Live { .. } => "live",
+        SourceState::Retrying { .. } => "retrying",
+        SourceState::Forbidden { .. } => "forbidden",
+        SourceState::Ended => "ended",
+    }
+}
+
+/// A source's state with why and when.
+pub fn source_state_text(state: &SourceState, now: Time) -> String {
+    match state {
+        SourceState::Off { why } => format!("off: {}", why.one_line()),
+        SourceState::Connecting => "connecting".into(),
+        SourceState::Live { since } => format!("live for {}", human_duration(ago(now, *since))),
+        SourceState::Retrying { at: Some(at), error } => {
+            format!("retrying in {}: {}", human_duration(ago(*at, now)), error.tried.one_line())
+        }
+        SourceState::Retrying { at: None, error } => format!("retrying: {}", error.tried.one_line()),
+        SourceState::Forbidden { error } => format!("forbidden: {}", error.tried.one_line()),
+        SourceState::Ended => "ended".into(),
+    }
+}
+
+/// What comes next, as a countdown: `restart in 12s`, `restart due`.
+pub fn next_text(next: &Next, now: Time) -> String {
+    let what = match next.kind {
+        NextKind::Restart => "restart",
+        NextKind::Pull => "pull",
+        NextKind::GraceEnds => "kill",
+        NextKind::StartupDeadline => "startup kill",
+    };
+    let left = next.at - now;
+    // Rounded up, so that the countdown ends when the time has come.
+    let left = TimeDelta::seconds((left.num_milliseconds() + 999).div_euclid(1000));
+    if left <= TimeDelta::zero() {
+        return format!("{what} due");
+    }
+    let about = if next.estimated { "~" } else { "" };
+    format!("{what} in {about}{}", human_duration(left))
+}
+
+/// An alarm in a sentence.
+pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
+    let waited = human_duration(ago(now, alarm.since()));
+    match alarm {
+        Alarm::Unanswered { call: Call::CriList, in_flight, .. } => {
+            let flight = in_flight.map(|at| format!(", call in flight for {}", human_duration(ago(now, at))));
+            format!("the container runtime has not answered for {waited}{}", flight.unwrap_or_default())
+        }
+        Alarm::Unanswered { source, .. } => format!("{} has not answered for {waited}", source.name()),
+        Alarm::PlegSilent { as_of, .. } => {
+            let read = as_of.map(|at| format!(" (read {} ago)", human_duration(ago(now, at)))).unwrap_or_default();
+            format!("PLEG has not begun a relist for {waited}{read}")
+        }
+        Alarm::PullStalled { reference, .. } => {
+            format!("a pull has not moved for {waited}: {}", reference.one_line())
+        }
+    }
+}
+
+/// A time span that is never negative.
+pub(super) fn ago(now: Time, then: Time) -> TimeDelta {
+    (now - then).max(TimeDelta::zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_in_few_figures() {
+        let cases = [
+            (0.0004, "0.40ms"),
+            (0.0042, "4.2ms"),
+            (0.012, "12ms"),
+            (0.9996, "1.00s"),
+            (1.254, "1.25s"),
+            (34.2, "34.2s"),
+            (120.0, "120s"),
+        ];
+        for (seconds, text) in cases {
+            assert_eq!(milliseconds(seconds), text);
+        }
+    }
+
+    #[test]
+    fn a_countdown_ends_when_the_time_has_come() {
+        let at = |ms| Time::from_timestamp_millis(1_000_000 + ms).unwrap();
+        let next = Next { kind: NextKind::Restart, at: at(2500), estimated: false };
+        assert_eq!(next_text(&next, at(0)), "restart in 3s");
+        assert_eq!(next_text(&next, at(2499)), "restart in 1s");
+        assert_eq!(next_text(&next, at(2500)), "restart due");
+        assert_eq!(next_text(&next, at(99_000)), "restart due");
+    }
+}
