@@ -99,7 +99,9 @@ pub fn place_container(
     spec: &ContainerSpec,
     status: Option<&ContainerStatus>,
     kind: ContainerKind,
+    policy: &str,
 ) -> ContainerPlace {
+    let policy = if spec.restart_policy.is_empty() { policy } else { &spec.restart_policy };
     let name = spec.name.as_str();
     let cri = facts.container(name);
     let nothing = ContainerState::default();
@@ -160,6 +162,11 @@ pub fn place_container(
         has_probe: spec.startup_probe.is_some() || spec.readiness_probe.is_some(),
     };
     settle(&mut place, facts, status, state, cri.map(|c| &**c));
+    // Ended well, and started again all the same: a restart is pending.
+    let comes_again = kind != ContainerKind::Init && policy == "Always";
+    if comes_again && place.stage == Stage::Running && place.state == StageState::Done {
+        place.state = StageState::Failed;
+    }
     place
 }
 
@@ -182,7 +189,7 @@ fn settle(
         Some(c) if c.phase == ContainerPhase::Running => return run(place, facts, status, running_evidence(c)),
         Some(c) if c.phase == ContainerPhase::Exited && c.exit_code.is_some() => {
             let exit = c.exit_code.unwrap_or_default();
-            return end(place, exit, &c.reason, &c.message, real(c.finished_at), Some(c.phase));
+            return end(place, exit, &c.reason, &c.message, real(c.finished_at));
         }
         _ => {}
     }
@@ -190,7 +197,7 @@ fn settle(
         return run(place, facts, status, running.started_at);
     }
     if let Some(t) = &state.terminated {
-        return end(place, t.exit_code, &t.reason, &t.message, real(t.finished_at), None);
+        return end(place, t.exit_code, &t.reason, &t.message, real(t.finished_at));
     }
     let waiting = state.waiting.clone().unwrap_or_default();
     place.message = waiting.message.clone();
@@ -258,8 +265,12 @@ fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerSt
     place.running_since = place.running_since.or(since);
     place.since = place.running_since;
     let started = status.and_then(|s| s.started).unwrap_or(!place.has_probe);
-    let waits = matches!(place.kind, ContainerKind::App | ContainerKind::Sidecar) && !(started && place.ready);
-    if !waits || (status.is_none() && !place.has_probe) {
+    let waits = match place.kind {
+        ContainerKind::App => !(started && place.ready),
+        ContainerKind::Sidecar => !started,
+        ContainerKind::Init | ContainerKind::Ephemeral => false,
+    };
+    if !waits || !place.has_probe {
         (place.stage, place.state) = (Stage::Running, StageState::Active);
         return;
     }
@@ -274,14 +285,7 @@ fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerSt
     place.message = failing.map(|e| e.message.clone()).unwrap_or_default();
 }
 
-fn end(
-    place: &mut ContainerPlace,
-    exit_code: i32,
-    reason: &Text,
-    message: &Text,
-    finished: Option<Time>,
-    _phase: Option<ContainerPhase>,
-) {
+fn end(place: &mut ContainerPlace, exit_code: i32, reason: &Text, message: &Text, finished: Option<Time>) {
     place.running_since = None;
     place.since = finished;
     place.message = describe_end(exit_code, reason, message, None);

@@ -2,9 +2,13 @@
 //! It must not ask for the time, do I/O, or look at two pods at once.
 
 mod container;
+mod early;
 mod evidence;
+mod late;
+mod next;
 mod place;
 mod placer;
+mod reason;
 mod stage;
 mod status;
 mod steps;

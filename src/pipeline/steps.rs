@@ -1,16 +1,165 @@
-//! Owns how each stage is recognised.
+//! Owns the order in which stages are decided, and which of them is where the pod stands.
+//! It must not look at events or the runtime itself: `early`, `late` and `terminating` read the sources.
+
+use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::place::Place;
+use super::stage::{Stage, StageState, Step};
+use super::status::{Status, kubectl_status};
+use super::{early, late, next, reason, terminating};
 use crate::model::PodFacts;
-pub struct Steps<'a> {
-    facts: &'a PodFacts,
+use crate::objects::Pod;
+use crate::observation::{ContainerPhase, Source};
+use crate::text::Text;
+
+/// What the stages are decided from.
+pub(super) struct Steps<'a> {
+    pub facts: &'a PodFacts,
+    /// Spec and status, where any source has them.
+    pub pod: Option<&'a Pod>,
+    /// Every container, in spec order: init and sidecars, app, ephemeral.
+    pub containers: Vec<ContainerPlace>,
     minor: u32,
 }
+
 impl<'a> Steps<'a> {
     pub fn new(facts: &'a PodFacts, minor: u32) -> Self {
-        Self { facts, minor }
+        let pod = facts.object().map(|pod| &**pod);
+        Self { facts, pod, containers: containers(facts, pod), minor }
     }
+
     pub fn place(self) -> Place {
-        let _ = (self.facts, self.minor);
-        unimplemented!()
+        let mut steps = vec![early::scheduling(&self)];
+        steps.push(early::admission(&self, &steps));
+        steps.push(early::volumes(&self, &steps));
+        steps.push(early::sandbox(&self, &steps));
+        steps.push(late::init(&self, &steps));
+        for stage in [Stage::Image, Stage::Create, Stage::Start] {
+            steps.push(late::bring_up(&self, stage, &steps));
+        }
+        steps.push(late::probes(&self, &steps));
+        steps.push(late::ready(&self, &steps));
+        steps.push(late::running(&self, &steps));
+        steps.push(terminating::terminating(&self));
+        let current = self.current(&steps);
+        let (stage, state, since) = (current.stage, current.state, current.since);
+        let (status, status_from) = self.status();
+        Place {
+            reason: reason::reason(&self, stage, state),
+            next: next::next(&self, stage),
+            containers: self.containers,
+            steps,
+            stage,
+            state,
+            since,
+            status,
+            status_from,
+        }
     }
+
+    /// The app containers.
+    pub fn apps(&self) -> impl Iterator<Item = &ContainerPlace> {
+        self.containers.iter().filter(|c| c.kind == ContainerKind::App)
+    }
+
+    /// Init containers and sidecars.
+    pub fn inits(&self) -> impl Iterator<Item = &ContainerPlace> {
+        self.containers.iter().filter(|c| matches!(c.kind, ContainerKind::Init | ContainerKind::Sidecar))
+    }
+
+    /// Something of the pod has run, or was at least created.
+    pub fn ever_created(&self) -> bool {
+        self.containers.iter().any(|c| c.ran)
+            || !self.facts.containers.is_empty()
+            || self.pod.is_some_and(|p| p.status.all_containers().any(|c| !c.container_id.is_empty()))
+    }
+
+    /// `status.phase`, empty when no source has the pod object.
+    pub fn phase(&self) -> &str {
+        self.pod.map_or("", |p| p.status.phase.as_str())
+    }
+
+    /// Refused by the kubelet before anything of it ran.
+    pub fn rejected(&self) -> bool {
+        let says_so = self.pod.is_some_and(|p| p.status.message.starts_with("Pod was rejected"));
+        self.phase() == "Failed"
+            && !self.ever_created()
+            && (says_so || self.facts.log.as_ref().is_some_and(|l| l.denied.is_some()))
+    }
+
+    /// Where the pod stands: the earliest stage that is not passed. A container that ran and failed is told in
+    /// `running`, although probes and readiness are then not passed either.
+    fn current<'s>(&self, steps: &'s [Step]) -> &'s Step {
+        let get = |stage: Stage| steps.iter().find(|s| s.stage == stage).unwrap_or(&steps[0]);
+        let running = get(Stage::Running);
+        if self.pod.is_some_and(|p| p.metadata.deletion_timestamp.is_some()) {
+            return get(Stage::Terminating);
+        }
+        let open = |s: &&Step| matches!(s.state, StageState::Failed | StageState::Active | StageState::Waiting);
+        let first = steps.iter().filter(|s| s.stage < Stage::Running).find(open);
+        match (self.phase(), first) {
+            ("Failed", _) if self.rejected() => get(Stage::Admission),
+            ("Failed", Some(step)) if step.stage == Stage::Init && step.state == StageState::Failed => step,
+            ("Succeeded" | "Failed", _) => running,
+            (_, Some(step)) if step.stage >= Stage::Probes && running.state == StageState::Failed => running,
+            (_, Some(step)) => step,
+            (_, None) => running,
+        }
+    }
+
+    fn status(&self) -> (Status, Source) {
+        if let Some(pod) = self.pod {
+            let from = if self.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+            return (kubectl_status(pod, self.minor), from);
+        }
+        (self.runtime_status(), Source::Cri)
+    }
+
+    /// Words in kubectl's manner for a pod of which only the runtime knows.
+    fn runtime_status(&self) -> Status {
+        let phase = |c: &ContainerPlace| self.facts.container(&c.name).map(|c| c.phase);
+        let ready = self.containers.iter().filter(|c| phase(c) == Some(ContainerPhase::Running)).count();
+        let ended =
+            self.containers.iter().rev().find_map(|c| c.last_exit.as_ref().filter(|_| c.running_since.is_none()));
+        let word: Text = match ended {
+            _ if self.containers.is_empty() => "ContainerCreating".into(),
+            _ if ready > 0 => "Running".into(),
+            Some((_, reason, _)) if !reason.is_empty() => reason.clone(),
+            Some((code, ..)) => format!("ExitCode:{code}").into(),
+            None => "Unknown".into(),
+        };
+        Status {
+            word,
+            ready,
+            total: self.containers.len(),
+            restarts: self.containers.iter().map(|c| c.restarts).sum(),
+            last_restart: None,
+        }
+    }
+}
+
+fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
+    let Some(pod) = pod else { return from_runtime(facts) };
+    let policy = &pod.spec.restart_policy;
+    let status = |name: &str| pod.status.all_containers().find(|s| s.name == name);
+    let mut out = Vec::new();
+    for spec in &pod.spec.init_containers {
+        let kind = if spec.is_sidecar() { ContainerKind::Sidecar } else { ContainerKind::Init };
+        out.push(place_container(facts, spec, status(&spec.name), kind, policy));
+    }
+    for spec in &pod.spec.containers {
+        out.push(place_container(facts, spec, status(&spec.name), ContainerKind::App, policy));
+    }
+    for spec in &pod.spec.ephemeral_containers {
+        out.push(place_container(facts, spec, status(&spec.name), ContainerKind::Ephemeral, "Never"));
+    }
+    out
+}
+
+/// Without the pod object there is no telling init containers from app containers.
+fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
+    let mut names: Vec<&Text> = facts.containers.iter().map(|c| &c.name).collect();
+    names.sort();
+    names.dedup();
+    let spec = |name: &Text| crate::objects::ContainerSpec { name: name.clone(), ..Default::default() };
+    names.into_iter().map(|name| place_container(facts, &spec(name), None, ContainerKind::App, "")).collect()
 }

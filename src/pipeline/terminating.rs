@@ -1,1 +1,44 @@
-//! x
+//! Owns the last stage: from the request to stop until the object is gone.
+//! It must not say that something waits for the kubelet when the API server's finalizers hold it.
+
+use super::evidence::{Evidence, last_event};
+use super::stage::{Stage, StageState, Step};
+use super::steps::Steps;
+use crate::observation::{ContainerPhase, Source};
+
+pub(super) fn terminating(s: &Steps) -> Step {
+    let mut step = Step::new(Stage::Terminating, StageState::Waiting);
+    let Some(pod) = s.pod else { return step };
+    let Some(deadline) = pod.metadata.deletion_timestamp else { return step };
+    // deletionTimestamp is the deadline: the request came one grace period before.
+    let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
+    step.since = Some(deadline - chrono::TimeDelta::try_seconds(grace).unwrap_or_default());
+    step.state = StageState::Active;
+    step.evidence.push(Evidence::new(super::early::api(s), step.since, format!("deletion requested, grace {grace}s")));
+    if let Some((at, container, grace)) = s.facts.log.as_ref().and_then(|l| l.killing.as_ref()) {
+        let text = format!("Killing container {container} with a grace period of {grace}s");
+        step.evidence.push(Evidence::new(Source::KubeletLog, Some(*at), text));
+    }
+    let hook = last_event(s.facts, &["FailedPreStopHook"], &[]);
+    step.evidence.extend(hook.map(|e| Evidence::event(e)));
+    let kill = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= step.since);
+    step.evidence.extend(kill.map(|e| Evidence::event(e)));
+    if all_gone(s) {
+        if !pod.metadata.finalizers.is_empty() {
+            step.state = StageState::Waiting;
+        }
+    } else if kill.is_some() {
+        step.state = StageState::Failed;
+    }
+    step
+}
+
+/// Nothing of the pod is left on the node, as far as the sources show.
+pub(super) fn all_gone(s: &Steps) -> bool {
+    if s.facts.heard.cri && !s.facts.containers.is_empty() {
+        let alive = |phase| matches!(phase, ContainerPhase::Running | ContainerPhase::Created);
+        return !s.facts.containers.iter().any(|c| alive(c.phase)) && !s.facts.sandboxes.iter().any(|x| x.ready);
+    }
+    let ended = |p: &crate::objects::Pod| p.status.all_containers().all(|c| c.state.running.is_none());
+    s.pod.is_none_or(|p| p.status.is_terminal() || ended(p))
+}

@@ -1,0 +1,61 @@
+//! Owns what comes next and when: restarts, pulls, the end of a grace period, the end of a startup probe's patience.
+//! It must not count down: it gives a time, and says whether it is an estimate.
+
+use chrono::TimeDelta;
+
+use super::container::ContainerKind;
+use super::place::{Next, NextKind};
+use super::stage::{Stage, StageState};
+use super::steps::Steps;
+use super::terminating;
+use crate::observation::Time;
+
+/// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
+const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
+
+pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
+    if stage == Stage::Terminating {
+        let at = s.pod?.metadata.deletion_timestamp?;
+        return (!terminating::all_gone(s)).then_some(Next { kind: NextKind::GraceEnds, at, estimated: false });
+    }
+    if s.pod.is_some_and(|p| p.status.is_terminal()) {
+        return None;
+    }
+    let restart = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).filter_map(|c| c.retry_at).min();
+    let restart = restart.map(|at| Next { kind: NextKind::Restart, at, estimated: false });
+    let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at, estimated: true });
+    let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at, estimated: true });
+    restart.or(pull).or(startup)
+}
+
+/// The kubelet does not say when it pulls again: the delay doubles with every failure that the events count.
+fn pull(s: &Steps) -> Option<Time> {
+    let waiting = s.containers.iter().filter(|c| c.stage == Stage::Image && c.state == StageState::Failed);
+    let at = waiting.filter_map(|c| {
+        let failures = || {
+            let own = s.facts.events_of(&c.name).filter(|e| e.reason == "Failed");
+            own.filter(|e| e.message.starts_with("Failed to pull image"))
+        };
+        let last = failures().filter_map(|e| e.last()).max()?;
+        let count: u32 = failures().map(|e| e.times()).sum();
+        let delay = PULL_BACK_OFF_S.0.checked_shl(count.saturating_sub(1).min(16)).unwrap_or(PULL_BACK_OFF_S.1);
+        Some(last + TimeDelta::seconds(delay.min(PULL_BACK_OFF_S.1)))
+    });
+    at.min()
+}
+
+fn startup(s: &Steps) -> Option<Time> {
+    let pod = s.pod?;
+    let specs = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let at = specs.filter_map(|spec| {
+        let probe = spec.startup_probe.as_ref()?;
+        let place = s.containers.iter().find(|c| c.name == spec.name && c.stage == Stage::Probes)?;
+        let started = pod.status.all_containers().find(|c| c.name == spec.name)?.started;
+        let patience = probe
+            .initial_delay_seconds
+            .max(0)
+            .saturating_add(probe.failure_threshold.max(1).saturating_mul(probe.period_seconds.max(1)));
+        (started != Some(true)).then_some(place.running_since? + TimeDelta::try_seconds(patience)?)
+    });
+    at.min()
+}

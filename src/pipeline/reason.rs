@@ -1,0 +1,103 @@
+//! Owns the one line that says what is the matter where the pod stands, in the sources' own words.
+//! It must not diagnose: it quotes.
+
+use super::container::{ContainerKind, ContainerPlace};
+use super::late::{blocking_init, open_gates};
+use super::stage::{Stage, StageState};
+use super::steps::Steps;
+use super::{last_event, terminating};
+use crate::text::Text;
+
+/// What the sources say is the matter; empty when nothing is.
+pub(super) fn reason(s: &Steps, stage: Stage, state: StageState) -> Text {
+    let text = match stage {
+        Stage::Scheduling => scheduling(s),
+        Stage::Admission => admission(s, state),
+        Stage::Volumes => failure(s, &["FailedMount", "FailedAttachVolume", "FailedMapVolume"], |l| {
+            l.sync_error.as_ref().map(|(_, e)| e.clone())
+        }),
+        Stage::Sandbox => {
+            failure(s, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources"], |l| {
+                l.sandbox_failed.as_ref().map(|(_, e)| e.clone())
+            })
+        }
+        Stage::Init => blocking_init(s).map(|c| of_container(s, c)),
+        Stage::Image | Stage::Create | Stage::Start | Stage::Probes => {
+            let here = s.apps().filter(|c| c.stage == stage);
+            here.max_by_key(|c| c.state == StageState::Failed).map(|c| of_container(s, c))
+        }
+        Stage::Ready => ready(s),
+        Stage::Running => running(s, state),
+        Stage::Terminating => Some(terminating(s)),
+    };
+    text.unwrap_or_default()
+}
+
+fn scheduling(s: &Steps) -> Option<Text> {
+    let pod = s.pod?;
+    let condition = pod.status.condition("PodScheduled").filter(|c| !c.is_true());
+    if !pod.spec.scheduling_gates.is_empty() {
+        let gates: Vec<&str> = pod.spec.scheduling_gates.iter().map(|g| g.name.as_str()).collect();
+        return Some(format!("held by scheduling gates: {}", gates.join(", ")).into());
+    }
+    let event = s.facts.event(&["FailedScheduling"]).map(|e| e.message.clone());
+    condition
+        .map(|c| c.message.clone())
+        .filter(|m| !m.is_empty())
+        .or(event)
+        .or(Some("no scheduler has tried it yet".into()))
+}
+
+fn admission(s: &Steps, state: StageState) -> Option<Text> {
+    if state == StageState::Failed {
+        return s.pod.map(|p| p.status.message.clone());
+    }
+    Some("bound to the node; the kubelet has not taken it yet".into())
+}
+
+fn failure(s: &Steps, events: &[&str], log: impl Fn(&crate::model::PodLog) -> Option<Text>) -> Option<Text> {
+    s.facts.event(events).map(|e| e.message.clone()).or_else(|| s.facts.log.as_deref().and_then(log))
+}
+
+fn ready(s: &Steps) -> Option<Text> {
+    let gates = open_gates(s);
+    if !gates.is_empty() {
+        return Some(format!("readiness gates not met: {}", gates.join(", ")).into());
+    }
+    s.pod?.status.condition("Ready").filter(|c| !c.is_true()).map(|c| c.message.clone())
+}
+
+fn running(s: &Steps, state: StageState) -> Option<Text> {
+    if state != StageState::Failed {
+        return None;
+    }
+    let failing = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral);
+    let failing = failing.filter(|c| c.stage == Stage::Running && c.state == StageState::Failed);
+    let worst = failing.max_by_key(|c| c.restarts).map(|c| of_container(s, c));
+    let status = s.pod.map(|p| &p.status).filter(|st| !st.message.is_empty()).map(|st| st.message.clone());
+    if s.phase() == "Failed" { status.or(worst) } else { worst.or(status) }
+}
+
+fn terminating(s: &Steps) -> Text {
+    let Some(pod) = s.pod else { return Text::default() };
+    if terminating::all_gone(s) {
+        let held: Vec<&str> = pod.metadata.finalizers.iter().map(Text::as_str).collect();
+        return match held.as_slice() {
+            [] => "containers are gone; the kubelet cleans up".into(),
+            held => format!("containers are gone; finalizers hold the object: {}", held.join(", ")).into(),
+        };
+    }
+    if let Some(event) = last_event(s.facts, &["FailedKillPod", "FailedPreStopHook"], &[]) {
+        return event.message.clone();
+    }
+    let left: Vec<&str> = s.containers.iter().filter(|c| c.running_since.is_some()).map(|c| c.name.as_str()).collect();
+    if left.is_empty() { "stopping the sandbox".into() } else { format!("stopping {}", left.join(", ")).into() }
+}
+
+/// A container's matter, with its name where the pod has several.
+fn of_container(s: &Steps, c: &ContainerPlace) -> Text {
+    let message = c.message.one_line();
+    let text = if message.is_empty() { c.word.one_line() } else { message };
+    let several = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).count() > 1;
+    if several { format!("{}: {text}", c.name).into() } else { text.as_ref().into() }
+}
