@@ -2,4 +2,5 @@
 
 pub mod objects;
 pub mod observation;
+pub mod record;
 pub mod text;
