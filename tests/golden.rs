@@ -1,5 +1,5 @@
 //! The encoding of observations is for good: every line of `golden/observations.jsonl` must be read and written alike by
-//! every later version. A line may be added to the file, never changed or removed.
+//! every later version, and `golden/format-1.kpt` must be read. A line may be added at the end, never changed or removed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use kpodtrace::observation::{
     Call, ContainerPhase, Decoded, ErrorKind, Fact, LogKind, Observation, Source, SourceError, SourceState,
 };
+use kpodtrace::record::{At, Reader};
 
 const LINES: &str = include_str!("golden/observations.jsonl");
 
@@ -130,4 +131,27 @@ fn what_a_later_version_adds_is_unknown_and_not_malformed() {
     {
         assert_eq!(Observation::decode(line), Decoded::Malformed, "{line}");
     }
+}
+
+#[test]
+fn a_recording_of_format_1_is_read_for_ever() {
+    let reader = Reader::from_bytes("format-1.kpt", include_bytes!("golden/format-1.kpt").as_slice()).unwrap();
+    assert!(reader.complete(), "{:?}", reader.problems());
+    let header = reader.header();
+    assert_eq!((header.program.as_str(), header.node.as_str()), ("kpodtrace 0.1.0", "node-1"));
+    assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123+00:00");
+    assert_eq!(header.labels["ticket"], "OPS-1");
+
+    // It holds the first 53 golden lines, in frames of 30 and 23.
+    let mut lines = LINES.lines().map(known);
+    for (index, count) in [30, 23].into_iter().enumerate() {
+        let expected: Vec<_> = lines.by_ref().take(count).collect();
+        let frame = reader.frame(index).unwrap();
+        let stamp = expected[0].stamp;
+        assert_eq!(frame.at, At { mono: stamp.mono, wall: stamp.wall });
+        assert_eq!(frame.keyframe.get(), format!(r#"{{"pods":{index}}}"#));
+        assert_eq!(frame.observations().collect::<Vec<_>>(), expected);
+        assert_eq!(reader.find(stamp.wall), Some(index));
+    }
+    assert_eq!(reader.frames().len(), 2);
 }
