@@ -4,5 +4,6 @@ pub mod model;
 pub mod objects;
 pub mod observation;
 pub mod pipeline;
+pub mod record;
 pub mod text;
 pub mod view;

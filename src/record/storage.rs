@@ -1,0 +1,68 @@
+//! Owns the bytes that a recording is read from: a file that is read piece by piece, or memory.
+//! It must not hold a whole file, and must not know what the bytes mean.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::RecordError;
+use crate::text::Text;
+
+/// Bytes that can be read at any place, with the name they are known by.
+#[derive(Debug)]
+pub(super) struct Storage {
+    pub name: Text,
+    /// Length when it was opened, bytes: what a writer adds later is not read.
+    pub len: u64,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Memory(Cow<'static, [u8]>),
+    File(File),
+}
+
+impl Storage {
+    pub fn memory(name: Text, bytes: Cow<'static, [u8]>) -> Self {
+        Self { name, len: bytes.len() as u64, bytes: Bytes::Memory(bytes) }
+    }
+
+    pub fn file(path: &Path) -> Result<Self, RecordError> {
+        let name = Text::new(&path.to_string_lossy());
+        // Asked before opening: opening a pipe would wait for a writer.
+        let open = fs::metadata(path).and_then(|m| if m.is_file() { File::open(path).map(Some) } else { Ok(None) });
+        match open.and_then(|file| file.map(|f| Ok((f.metadata()?.len(), f))).transpose()) {
+            Ok(Some((len, file))) => Ok(Self { name, len, bytes: Bytes::File(file) }),
+            Ok(None) => Err(RecordError::NotAFile { file: name }),
+            Err(why) => Err(RecordError::Open { file: name, why }),
+        }
+    }
+
+    /// Fills `buffer` from offset `at`.
+    ///
+    /// # Errors
+    /// [`RecordError::Read`], also when the file has become shorter.
+    pub fn read_exact(&self, at: u64, buffer: &mut [u8]) -> Result<(), RecordError> {
+        let result = match &self.bytes {
+            Bytes::File(file) => file.read_exact_at(buffer, at),
+            Bytes::Memory(bytes) => usize::try_from(at)
+                .ok()
+                .and_then(|at| bytes.get(at..)?.get(..buffer.len()))
+                .map(|found| buffer.copy_from_slice(found))
+                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
+        };
+        result.map_err(|why| RecordError::Read { file: self.name.clone(), at, why })
+    }
+
+    /// Reads into `buffer` from offset `at`, and returns what was read: less than a full buffer only at the end.
+    pub fn read<'b>(&self, at: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], RecordError> {
+        let left = self.len.saturating_sub(at);
+        let len = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let Some(buffer) = buffer.get_mut(..len).filter(|b| !b.is_empty()) else { return Ok(&[]) };
+        self.read_exact(at, buffer)?;
+        Ok(buffer)
+    }
+}

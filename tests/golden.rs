@@ -1,0 +1,157 @@
+//! The encoding of observations is for good: every line of `golden/observations.jsonl` must be read and written alike by
+//! every later version, and `golden/format-1.kpt` must be read. A line may be added at the end, never changed or removed.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+
+use kpodtrace::observation::{
+    Call, ContainerPhase, Decoded, ErrorKind, Fact, LogKind, Observation, Source, SourceError, SourceState,
+};
+use kpodtrace::record::{At, Reader};
+
+const LINES: &str = include_str!("golden/observations.jsonl");
+
+/// Names every variant of an enum. The match has no wildcard: a new variant does not compile until it is named here, and
+/// once it is, it needs a golden line.
+macro_rules! variants {
+    ($function:ident, $all:ident, $type:ident, $($name:ident)*) => {
+        const $all: &[&str] = &[$(stringify!($name)),*];
+        fn $function(value: &$type) -> &'static str {
+            match value {
+                $($type::$name { .. } => stringify!($name)),*
+            }
+        }
+    };
+}
+
+variants!(fact, FACTS, Fact,
+    SourceState EpochBegin EpochEnd Alive CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
+    Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped);
+variants!(log_kind, LOG_KINDS, LogKind,
+    PodSeen PodDelete PodRemove AdmissionDenied SandboxNeeded SandboxFailed SyncError Startup Killing ContainerFinished
+    LoopBlocked PlegTrouble Other);
+variants!(state, STATES, SourceState, Off Connecting Live Retrying Forbidden Ended);
+variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed Other);
+variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz);
+variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
+variants!(source, SOURCES, Source,
+    ApiPods ApiNode ApiEvents Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans);
+
+fn known(line: &str) -> Observation {
+    match Observation::decode(line) {
+        Decoded::Known(observation) => *observation,
+        other => panic!("{other:?}: {line}"),
+    }
+}
+
+#[test]
+fn every_line_is_read_and_written_alike() {
+    for line in LINES.lines() {
+        assert_eq!(known(line).encode().unwrap(), line);
+    }
+}
+
+#[test]
+fn every_variant_has_a_line() {
+    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for observation in LINES.lines().map(known) {
+        seen.insert(("source", source(&observation.stamp.source)));
+        seen.insert(("fact", fact(&observation.fact)));
+        let mut error = |e: &SourceError| seen.insert(("error", error_kind(&e.kind)));
+        match &observation.fact {
+            Fact::SourceState(s) => {
+                if let SourceState::Retrying { error: e, .. } | SourceState::Forbidden { error: e } = s {
+                    error(e);
+                }
+                seen.insert(("state", state(s)));
+            }
+            Fact::CallBegin(c) => {
+                seen.insert(("call", call(c)));
+            }
+            Fact::CallEnd { error: Some(e), .. } => {
+                error(e);
+            }
+            Fact::Container(c) => {
+                seen.insert(("phase", phase(&c.phase)));
+            }
+            Fact::Log(l) => {
+                seen.insert(("log", log_kind(&l.what)));
+            }
+            _ => {}
+        }
+    }
+    let all = [
+        ("source", SOURCES),
+        ("fact", FACTS),
+        ("error", ERROR_KINDS),
+        ("state", STATES),
+        ("call", CALLS),
+        ("phase", PHASES),
+        ("log", LOG_KINDS),
+    ];
+    let missing: Vec<_> = all
+        .iter()
+        .flat_map(|(what, names)| names.iter().map(move |n| (*what, *n)))
+        .filter(|k| !seen.contains(k))
+        .collect();
+    assert!(missing.is_empty(), "no golden line for {missing:?}");
+}
+
+#[test]
+fn an_unknown_field_is_ignored_at_every_level() {
+    for line in LINES.lines() {
+        let observation = known(line);
+        let more = line.replacen('{', r#"{"later":{"a":[1,null]},"#, 1);
+        assert_eq!(known(&more), observation, "{more}");
+        if line.contains(r#""value":{"#) {
+            let more = line.replacen(r#""value":{"#, r#""value":{"later":[{}],"#, 1);
+            assert_eq!(known(&more), observation, "{more}");
+        }
+    }
+}
+
+#[test]
+fn what_a_later_version_adds_is_unknown_and_not_malformed() {
+    let stamp = r#""epoch":1,"seq":9,"mono":5,"wall":"2026-03-01T12:00:00Z""#;
+    let unknown = [
+        format!(r#"{{"source":"cri",{stamp},"kind":"image","value":{{"id":"x"}}}}"#),
+        format!(r#"{{"source":"cri",{stamp},"kind":"image"}}"#),
+        format!(r#"{{"source":"hypervisor",{stamp},"kind":"alive"}}"#),
+        format!(r#"{{"source":"cri",{stamp},"kind":"source-state","value":{{"state":"asleep"}}}}"#),
+        format!(r#"{{"source":"cri",{stamp},"kind":"call-begin","value":"images"}}"#),
+        format!(
+            r#"{{"source":"kubelet-log",{stamp},"kind":"log","value":{{"at":"2026-03-01T12:00:00Z","what":{{"is":"x"}}}}}}"#
+        ),
+    ];
+    for line in unknown {
+        assert_eq!(Observation::decode(&line), Decoded::Unknown, "{line}");
+    }
+    for line in
+        ["", "{}", "null", "[]", r#"{"source":"cri"}"#, r#"{"source":"cri","seq":-1,"kind":"alive"}"#, "{\"source\""]
+    {
+        assert_eq!(Observation::decode(line), Decoded::Malformed, "{line}");
+    }
+}
+
+#[test]
+fn a_recording_of_format_1_is_read_for_ever() {
+    let reader = Reader::from_bytes("format-1.kpt", include_bytes!("golden/format-1.kpt").as_slice()).unwrap();
+    assert!(reader.complete(), "{:?}", reader.problems());
+    let header = reader.header();
+    assert_eq!((header.program.as_str(), header.node.as_str()), ("kpodtrace 0.1.0", "node-1"));
+    assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123+00:00");
+    assert_eq!(header.labels["ticket"], "OPS-1");
+
+    // It holds the first 53 golden lines, in frames of 30 and 23.
+    let mut lines = LINES.lines().map(known);
+    for (index, count) in [30, 23].into_iter().enumerate() {
+        let expected: Vec<_> = lines.by_ref().take(count).collect();
+        let frame = reader.frame(index).unwrap();
+        let stamp = expected[0].stamp;
+        assert_eq!(frame.at, At { mono: stamp.mono, wall: stamp.wall });
+        assert_eq!(frame.keyframe.get(), format!(r#"{{"pods":{index}}}"#));
+        assert_eq!(frame.observations().collect::<Vec<_>>(), expected);
+        assert_eq!(reader.find(stamp.wall), Some(index));
+    }
+    assert_eq!(reader.frames().len(), 2);
+}
