@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use error::{Damage, FrameFault, Problem, RecordError};
-pub use format::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW};
+pub use format::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW, is_recording};
 pub use frame::{Frame, MAX_LINE_LEN, Observations, Packed};
 pub use reader::Reader;
 pub use scan::FrameInfo;
