@@ -8,6 +8,7 @@
 mod error;
 mod format;
 mod frame;
+pub mod import;
 mod reader;
 mod scan;
 mod storage;
