@@ -3,4 +3,5 @@
 pub mod decode;
 pub mod objects;
 pub mod observation;
+pub mod record;
 pub mod text;
