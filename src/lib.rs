@@ -5,5 +5,6 @@ pub mod objects;
 pub mod observation;
 pub mod pipeline;
 pub mod record;
+pub mod report;
 pub mod text;
 pub mod view;
