@@ -164,6 +164,13 @@ pub enum LogKind {
         /// Exit code.
         exit_code: i32,
     },
+    /// `SyncLoop (PLEG): event for pod`: a relist found that a container or a sandbox has changed.
+    PlegEvent {
+        /// `ContainerStarted`, `ContainerDied`, `ContainerRemoved`, …
+        event: Text,
+        /// Container or sandbox id; the two are not told apart.
+        id: Text,
+    },
     /// `Skipping pod synchronization`: the loop is blocked.
     LoopBlocked {
         /// Why.

@@ -34,6 +34,11 @@ const END_MAGIC: [u8; 8] = *b"\xf7KPTen\r\n";
 /// Both magics begin so; 0xf7 is in no UTF-8 text.
 pub(super) const MARK: [u8; 4] = *b"\xf7KPT";
 
+/// True when a file that begins with these bytes is a recording, of whatever version.
+pub fn is_recording(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC)
+}
+
 /// Longest header line that is read or written, bytes.
 const MAX_HEADER: usize = 64 << 10;
 const PREAMBLE: usize = 20;

@@ -8,6 +8,7 @@
 mod error;
 mod format;
 mod frame;
+pub mod import;
 mod reader;
 mod scan;
 mod storage;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use error::{Damage, FrameFault, Problem, RecordError};
-pub use format::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW};
+pub use format::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW, is_recording};
 pub use frame::{Frame, MAX_LINE_LEN, Observations, Packed};
 pub use reader::Reader;
 pub use scan::FrameInfo;

@@ -1,0 +1,64 @@
+//! Owns the sorting of error texts, which come where an answer was expected, into kinds of failure.
+//! It must not decide what to do about a failure beyond the one line that says so.
+
+use super::joined;
+use crate::observation::{ErrorKind, SourceError};
+use crate::text::Text;
+
+/// Longest part of an error text that is kept, in characters.
+const MAX_ERROR: usize = 600;
+
+/// The failure that `body` tells of, when `tried` was tried.
+pub fn failure(tried: &str, body: &str) -> SourceError {
+    let kind = failure_kind(body);
+    let body = body.trim();
+    let body: String = if body.is_empty() { "no answer".into() } else { body.chars().take(MAX_ERROR).collect() };
+    let fix = if body.starts_with("Authorization error") {
+        "the kubelet could not ask the API server whether this is allowed; it answers again once the API server does"
+    } else {
+        ""
+    };
+    SourceError { tried: joined(tried, &body).into(), kind, fix: Text::new(fix) }
+}
+
+/// The kind of failure that an error text tells of; an empty one is no answer at all.
+pub fn failure_kind(body: &str) -> ErrorKind {
+    let lower = body.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+    if body.trim().is_empty() {
+        ErrorKind::Unreachable
+    } else if says(&["timed out", "timeout", "deadlineexceeded", "deadline exceeded"]) {
+        ErrorKind::Timeout
+    } else if says(&["unauthorized", "forbidden", "permission denied", "authorization error"]) {
+        ErrorKind::Denied
+    } else if says(&["refused", "unavailable", "no such file", "connection error", "reset by peer", "unreachable"]) {
+        ErrorKind::Unreachable
+    } else if body.trim_start().starts_with(['{', '[', '<']) {
+        ErrorKind::Malformed
+    } else {
+        ErrorKind::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        for (body, kind) in [
+            ("", ErrorKind::Unreachable),
+            ("curl: (28) Operation timed out after 8001 milliseconds", ErrorKind::Timeout),
+            ("Authorization error (user=a, verb=get)", ErrorKind::Denied),
+            ("Forbidden (user=system:node:a, verb=get)", ErrorKind::Denied),
+            ("rpc error: code = Unavailable desc = x", ErrorKind::Unreachable),
+            ("{\"items\":3}", ErrorKind::Malformed),
+            ("what?", ErrorKind::Other),
+        ] {
+            assert_eq!(failure_kind(body), kind, "{body}");
+        }
+        let e = failure("/pods", "Authorization error (user=a)\n");
+        assert_eq!(e.tried, "/pods: Authorization error (user=a)");
+        assert!(!e.fix.is_empty());
+    }
+}

@@ -1,0 +1,287 @@
+//! Owns klog's two formats, text and JSON, and the joining of records that span several lines.
+//! It must not know what a message means.
+
+use chrono::{Datelike, NaiveDate, NaiveTime, TimeDelta};
+use serde_json::{Map, Value};
+
+use super::go_unquote;
+use crate::observation::Time;
+
+/// Longest joined record in bytes; lines beyond are dropped.
+const MAX_RECORD: usize = 64 * 1024;
+
+/// Level of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// `I`.
+    Info,
+    /// `W`.
+    Warning,
+    /// `E`.
+    Error,
+    /// `F`.
+    Fatal,
+}
+
+/// One record, still foreign text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The time in the line; text lines carry no year and no zone and are taken as UTC.
+    pub at: Time,
+    /// Level; JSON records have none: those without a `v` are errors.
+    pub severity: Severity,
+    /// The message, unquoted.
+    pub message: String,
+    /// Keys with their values: strings unquoted, everything else as printed.
+    pub values: Vec<(String, String)>,
+}
+
+impl Record {
+    /// The value of a key; empty when the record has none.
+    pub fn value(&self, key: &str) -> &str {
+        self.values.iter().find(|(k, _)| k == key).map_or("", |(_, v)| v)
+    }
+}
+
+/// Joins lines to records: a record goes on until the next line that begins one.
+///
+/// `T` is carried along from a record's first line: the time of its receipt, or nothing.
+#[derive(Debug)]
+pub struct Joiner<T> {
+    open: Option<(T, String)>,
+    stray: u64,
+}
+
+impl<T> Default for Joiner<T> {
+    fn default() -> Self {
+        Self { open: None, stray: 0 }
+    }
+}
+
+impl<T> Joiner<T> {
+    /// Takes the next line; gives back the record before, once it is known to be complete.
+    pub fn push(&mut self, tag: T, line: &str) -> Option<(T, String)> {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if begins_record(line) {
+            return self.open.replace((tag, line.to_owned()));
+        }
+        match &mut self.open {
+            Some((_, record)) if record.len() + line.len() < MAX_RECORD => {
+                record.push('\n');
+                record.push_str(line);
+            }
+            Some(_) => {}
+            None if line.trim().is_empty() => {}
+            None => self.stray += 1,
+        }
+        None
+    }
+
+    /// Takes the record that is still open: at the end, or when nothing has come for a while.
+    pub fn take(&mut self) -> Option<(T, String)> {
+        self.open.take()
+    }
+
+    /// Lines that belong to no record.
+    pub fn stray(&self) -> u64 {
+        self.stray
+    }
+}
+
+fn begins_record(line: &str) -> bool {
+    match line.as_bytes() {
+        [b'I' | b'W' | b'E' | b'F', a, b, c, d, b' ', _, _, b':', ..] => {
+            [a, b, c, d].into_iter().all(u8::is_ascii_digit)
+        }
+        _ => line.starts_with("{\"ts\":"),
+    }
+}
+
+/// Reads one record of either format. The year is the one that puts a text line nearest to `reference`.
+pub fn klog(record: &str, reference: Time) -> Option<Record> {
+    if record.starts_with('{') { json(record) } else { text(record, reference) }
+}
+
+fn text(record: &str, reference: Time) -> Option<Record> {
+    let (head, body) = record.split_once(']')?;
+    let body = body.strip_prefix(' ').unwrap_or(body);
+    let mut head = head.split_whitespace();
+    let (level, time, thread, _file) = (head.next()?, head.next()?, head.next()?, head.next()?);
+    if head.next().is_some() || !thread.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let severity = match level.get(..1)? {
+        "I" => Severity::Info,
+        "W" => Severity::Warning,
+        "E" => Severity::Error,
+        "F" => Severity::Fatal,
+        _ => return None,
+    };
+    let (month, day) = (level.get(1..3)?.parse().ok()?, level.get(3..)?.parse().ok()?);
+    let time = NaiveTime::parse_from_str(time, "%H:%M:%S%.f").ok()?;
+    let at = nearest(month, day, time, reference)?;
+    let (message, values) = match go_unquote(body) {
+        Some((message, rest)) if rest.is_empty() || rest.starts_with([' ', '\n']) => (message, key_values(rest)),
+        _ => (body.trim_end().to_owned(), Vec::new()),
+    };
+    Some(Record { at, severity, message, values })
+}
+
+fn nearest(month: u32, day: u32, time: NaiveTime, reference: Time) -> Option<Time> {
+    let year = reference.year();
+    [year, year.checked_sub(1)?, year.checked_add(1)?]
+        .into_iter()
+        .filter_map(|y| Some(NaiveDate::from_ymd_opt(y, month, day)?.and_time(time).and_utc()))
+        .min_by_key(|t| (*t - reference).abs())
+}
+
+fn key_values(mut rest: &str) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([' ', '\n']);
+        let Some((key, after)) = rest.split_once('=') else { return values };
+        let (value, after) = value(after);
+        values.push((key.to_owned(), value));
+        rest = after;
+    }
+}
+
+fn value(s: &str) -> (String, &str) {
+    if let Some(found) = go_unquote(s) {
+        return found;
+    }
+    if let Some(lines) = s.strip_prefix("<\n") {
+        return lines_value(lines);
+    }
+    let end = if s.starts_with(['{', '[']) { balanced(s) } else { None };
+    let end = end.or_else(|| s.find([' ', '\n'])).unwrap_or(s.len());
+    let (value, rest) = s.split_at(end);
+    (value.to_owned(), rest)
+}
+
+/// Lines indented by a tab, up to one that is ` >`.
+fn lines_value(s: &str) -> (String, &str) {
+    let (mut value, mut rest) = (String::new(), s);
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix(" >") {
+            rest = after;
+            break;
+        }
+        let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        if !value.is_empty() {
+            value.push('\n');
+        }
+        value.push_str(line.strip_prefix('\t').unwrap_or(line));
+        rest = after;
+    }
+    (value, rest)
+}
+
+/// End of the bracketed value at the beginning of `s`; brackets inside of strings do not count.
+fn balanced(s: &str) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (i, b) in s.bytes().enumerate() {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(i + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn json(record: &str) -> Option<Record> {
+    let mut fields: Map<String, Value> = serde_json::from_str(record).ok()?;
+    let millis = fields.remove("ts")?.as_f64()?;
+    let at = Time::UNIX_EPOCH.checked_add_signed(TimeDelta::microseconds((millis * 1000.0) as i64))?;
+    let message = fields.remove("msg")?.as_str()?.to_owned();
+    let severity = if fields.remove("v").is_some() { Severity::Info } else { Severity::Error };
+    let values = fields.into_iter().map(|(key, value)| (key, plain(value))).collect();
+    Some(Record { at, severity, message, values })
+}
+
+/// An object reference becomes what the text format prints for it.
+fn plain(value: Value) -> String {
+    match value {
+        Value::String(s) => s,
+        Value::Object(o) if o.keys().all(|k| k == "name" || k == "namespace") => {
+            match (o.get("namespace").and_then(Value::as_str), o.get("name").and_then(Value::as_str)) {
+                (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
+                (_, name) => name.unwrap_or_default().to_owned(),
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: &str) -> Time {
+        s.parse().unwrap()
+    }
+
+    fn read(record: &str) -> Record {
+        klog(record, at("2026-11-29T12:00:00Z")).unwrap()
+    }
+
+    #[test]
+    fn quoting_lists_and_objects() {
+        let r = read(
+            r#"E1129 12:38:41.056818    5788 k.go:1004] "Unhandled \"Error\"" err="a \"b\"\nc" n=5 pods=["s/a","s/b c"] event={"ID":"u","x":"} \" ="} end=true"#,
+        );
+        assert_eq!((r.at, r.severity), (at("2026-11-29T12:38:41.056818Z"), Severity::Error));
+        assert_eq!(r.message, "Unhandled \"Error\"");
+        assert_eq!((r.value("err"), r.value("n")), ("a \"b\"\nc", "5"));
+        assert_eq!(r.value("pods"), r#"["s/a","s/b c"]"#);
+        assert_eq!(r.value("event"), r#"{"ID":"u","x":"} \" ="}"#);
+        assert_eq!((r.value("end"), r.value("none")), ("true", ""));
+    }
+
+    #[test]
+    fn several_lines() {
+        let raw = "\tstray\nI1129 11:26:19.607384   32523 p.go:1] \"Probe failed\" pod=\"s/a\" output=<\n\tone\n\ttwo > x\n > err=<\n\tthree\n > last=\"z\"\nE1129 12:39:01.765926    5788 m.go:1] Mount failed: exit status 32\nMounting command: mount\n\nW1129 12:39:02.765926    5788 m.go:1] [core] bye";
+        let mut joiner = Joiner::default();
+        let mut records: Vec<(usize, String)> =
+            raw.split('\n').enumerate().filter_map(|(i, l)| joiner.push(i, l)).collect();
+        records.extend(joiner.take());
+        assert_eq!(joiner.stray(), 1);
+        assert_eq!(records.iter().map(|r| r.0).collect::<Vec<_>>(), vec![1, 7, 10]);
+        let first = read(&records[0].1);
+        assert_eq!((first.value("output"), first.value("err"), first.value("last")), ("one\ntwo > x", "three", "z"));
+        assert_eq!(read(&records[1].1).message, "Mount failed: exit status 32\nMounting command: mount");
+        assert_eq!((read(&records[2].1).severity, &*read(&records[2].1).message), (Severity::Warning, "[core] bye"));
+    }
+
+    #[test]
+    fn the_year_is_the_nearest() {
+        let line = |l: &str, now: &str| klog(l, at(now)).map(|r| r.at);
+        let eve = "I1231 23:59:59.000000 1 a.go:1] x";
+        assert_eq!(line(eve, "2027-01-01T00:00:05Z"), Some(at("2026-12-31T23:59:59Z")));
+        assert_eq!(line("I0101 00:00:01.000000 1 a.go:1] x", "2026-12-31T23:59:59Z"), Some(at("2027-01-01T00:00:01Z")));
+        assert_eq!(line("I0229 00:00:01.000000 1 a.go:1] x", "2027-12-01T00:00:00Z"), Some(at("2028-02-29T00:00:01Z")));
+        assert_eq!(line("I1332 00:00:01.000000 1 a.go:1] x", "2027-12-01T00:00:00Z"), None);
+    }
+
+    #[test]
+    fn json_form() {
+        let r = read(
+            r#"{"ts":1733000000000.125,"caller":"kubelet/kubelet.go:2500","msg":"SyncLoop ADD","v":2,"source":"api","pod":{"name":"a","namespace":"ns"},"pods":[{"name":"a","namespace":"ns"}]}"#,
+        );
+        assert_eq!(r.at, at("2024-11-30T20:53:20.000125Z"));
+        assert_eq!((r.severity, r.value("source"), r.value("pod")), (Severity::Info, "api", "ns/a"));
+        assert_eq!(r.value("pods"), r#"[{"name":"a","namespace":"ns"}]"#);
+        let e = read(r#"{"ts":1733000000000,"msg":"Error syncing pod, skipping","err":"x"}"#);
+        assert_eq!((e.severity, e.value("err")), (Severity::Error, "x"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Owns Kubernetes lists and watch events in JSON, item by item, so that one odd item does not cost the others.
+//! It must not decode an object beyond its slim type.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{DecodeError, nullable};
+use crate::objects::{Event, Node, Pod};
+
+/// One item of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Object {
+    /// A pod.
+    Pod(Box<Pod>),
+    /// A node.
+    Node(Box<Node>),
+    /// An event.
+    Event(Box<Event>),
+    /// Of a kind that is not used here.
+    OtherKind(String),
+    /// Of a kind that is used, but it could not be read.
+    Unreadable(DecodeError),
+}
+
+/// Items of a `List`, `PodList`, `NodeList` or `EventList`, or the one object that the text is.
+///
+/// # Errors
+/// When the text is not a Kubernetes object.
+pub fn objects(json: &str) -> Result<Vec<Object>, DecodeError> {
+    #[derive(Deserialize)]
+    struct List {
+        kind: String,
+        #[serde(default, deserialize_with = "nullable")]
+        items: Vec<Box<RawValue>>,
+    }
+    let list: List = serde_json::from_str(json)?;
+    match list.kind.strip_suffix("List") {
+        Some(kind) => Ok(list.items.iter().map(|item| object(item.get(), kind)).collect()),
+        None => Ok(vec![object(json, &list.kind)]),
+    }
+}
+
+/// Items of a typed list carry no kind of their own.
+fn object(json: &str, listed: &str) -> Object {
+    #[derive(Deserialize)]
+    struct Peek {
+        #[serde(default)]
+        kind: Option<String>,
+    }
+    let kind = match serde_json::from_str::<Peek>(json) {
+        Ok(peek) => peek.kind.filter(|k| !k.is_empty()).unwrap_or_else(|| listed.to_owned()),
+        Err(e) => return Object::Unreadable(e.into()),
+    };
+    let read = match kind.as_str() {
+        "Pod" => serde_json::from_str(json).map(Object::Pod),
+        "Node" => serde_json::from_str(json).map(Object::Node),
+        "Event" => serde_json::from_str(json).map(Object::Event),
+        _ => return Object::OtherKind(kind),
+    };
+    read.unwrap_or_else(|e| Object::Unreadable(e.into()))
+}
+
+/// One event of a watch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WatchEvent {
+    /// ADDED or MODIFIED.
+    Is(Object),
+    /// DELETED, with the last state.
+    Gone(Object),
+    /// BOOKMARK.
+    Bookmark {
+        /// It ends the initial listing.
+        listed: bool,
+    },
+    /// ERROR: the watch must begin anew.
+    Error {
+        /// The message of the status.
+        message: String,
+    },
+}
+
+/// Reads one watch event.
+///
+/// # Errors
+/// When the text is not a watch event, or its object is not readable.
+pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
+    #[derive(Deserialize)]
+    struct Raw<'a> {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Bookmark {
+        #[serde(deserialize_with = "nullable")]
+        metadata: Metadata,
+        message: Option<String>,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Metadata {
+        #[serde(deserialize_with = "nullable")]
+        annotations: Annotations,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Annotations {
+        #[serde(rename = "k8s.io/initial-events-end")]
+        listed: Option<String>,
+    }
+    let raw: Raw<'_> = serde_json::from_str(json)?;
+    let read = || match object(raw.object.get(), "") {
+        Object::Unreadable(e) => Err(e),
+        object => Ok(object),
+    };
+    Ok(match raw.kind.as_str() {
+        "ADDED" | "MODIFIED" => WatchEvent::Is(read()?),
+        "DELETED" => WatchEvent::Gone(read()?),
+        "BOOKMARK" => {
+            let bookmark: Bookmark = serde_json::from_str(raw.object.get())?;
+            WatchEvent::Bookmark { listed: bookmark.metadata.annotations.listed.as_deref() == Some("true") }
+        }
+        "ERROR" => {
+            let status: Bookmark = serde_json::from_str(raw.object.get())?;
+            WatchEvent::Error { message: status.message.unwrap_or_default() }
+        }
+        _ => return Err(DecodeError::Shape("a watch event of an unknown type")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_all_shapes() {
+        let kinds = |json: &str| -> Vec<&'static str> {
+            let name = |o: Object| match o {
+                Object::Pod(_) => "pod",
+                Object::Node(_) => "node",
+                Object::Event(_) => "event",
+                Object::OtherKind(_) => "other",
+                Object::Unreadable(_) => "unreadable",
+            };
+            objects(json).unwrap().into_iter().map(name).collect()
+        };
+        let mixed = r#"{"kind":"List","items":[{"kind":"Pod"},{"kind":"Node"},{"kind":"Event"},{"kind":"Secret"},{"kind":"Pod","spec":7},5]}"#;
+        assert_eq!(kinds(mixed), vec!["pod", "node", "event", "other", "unreadable", "unreadable"]);
+        assert_eq!(kinds(r#"{"kind":"PodList","items":[{"metadata":{"name":"a"}}]}"#), vec!["pod"]);
+        assert_eq!(kinds(r#"{"kind":"PodList","items":null}"#), Vec::<&str>::new());
+        assert_eq!(kinds(r#"{"kind":"Node","metadata":{"name":"a"}}"#), vec!["node"]);
+        assert!(objects("[]").is_err() && objects("Authorization error").is_err());
+    }
+
+    #[test]
+    fn watch_events() {
+        let bookmark = |a: &str| {
+            watch_event(&format!(r#"{{"type":"BOOKMARK","object":{{"kind":"Pod","metadata":{{"annotations":{a}}}}}}}"#))
+        };
+        assert_eq!(bookmark(r#"{"k8s.io/initial-events-end":"true"}"#), Ok(WatchEvent::Bookmark { listed: true }));
+        assert_eq!(bookmark("null"), Ok(WatchEvent::Bookmark { listed: false }));
+        let error = watch_event(r#"{"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}}"#);
+        assert_eq!(error, Ok(WatchEvent::Error { message: "too old".into() }));
+        assert!(matches!(
+            watch_event(r#"{"type":"DELETED","object":{"kind":"Pod"}}"#),
+            Ok(WatchEvent::Gone(Object::Pod(_)))
+        ));
+        assert!(watch_event(r#"{"type":"NEW","object":{}}"#).is_err());
+    }
+}

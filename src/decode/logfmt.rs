@@ -1,0 +1,92 @@
+//! Owns the runtime's log lines (`time="…" level=… msg="…"`), of which only errors and warnings are kept.
+//! It must not follow a call from its begin to its end: that is told by CRI.
+
+use chrono::DateTime;
+
+use super::{go_unquote, joined};
+use crate::observation::{LogEntry, LogKind, Time};
+use crate::text::Text;
+
+/// What became of one line of the runtime's log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuntimeLine {
+    /// An error or a warning.
+    Severe(LogEntry),
+    /// Understood, and of a lower level.
+    Quiet,
+    /// Not a line of this format.
+    Other,
+}
+
+/// Reads one line.
+pub fn runtime_line(line: &str) -> RuntimeLine {
+    let Some(fields) = Fields::read(line) else { return RuntimeLine::Other };
+    if !matches!(fields.level.as_str(), "error" | "warning" | "warn" | "fatal" | "panic") {
+        return RuntimeLine::Quiet;
+    }
+    let (pod, uid) = sandbox_of(&fields.message);
+    RuntimeLine::Severe(LogEntry {
+        at: fields.time,
+        severe: true,
+        pod,
+        uid,
+        what: LogKind::Other { message: joined(&fields.message, &fields.error).into() },
+    })
+}
+
+struct Fields {
+    time: Time,
+    level: String,
+    message: String,
+    error: String,
+}
+
+impl Fields {
+    fn read(line: &str) -> Option<Self> {
+        let (mut time, mut level, mut message, mut error) = (None, None, String::new(), String::new());
+        let mut rest = line.trim_start();
+        while let Some((key, after)) = rest.split_once('=') {
+            let (value, after) = go_unquote(after).unwrap_or_else(|| {
+                let (value, after) = after.split_once(' ').unwrap_or((after, ""));
+                (value.to_owned(), after)
+            });
+            match key {
+                "time" => time = DateTime::parse_from_rfc3339(&value).ok().map(|t| t.to_utc()),
+                "level" => level = Some(value),
+                "msg" => message = value,
+                "error" => error = value,
+                _ => {}
+            }
+            rest = after.trim_start();
+        }
+        Some(Self { time: time?, level: level?, message, error })
+    }
+}
+
+/// Pod and UID of a `&PodSandboxMetadata{Name:…,Uid:…,Namespace:…,…}` in the message.
+fn sandbox_of(message: &str) -> (Text, Text) {
+    let field = |name: &str| Some(message.split_once(name)?.1.split_once(',')?.0);
+    let uid = field("Uid:").map(Text::new).unwrap_or_default();
+    let pod = match (field("Namespace:"), field("Name:")) {
+        (Some(namespace), Some(name)) if !namespace.is_empty() => Text::from(format!("{namespace}/{name}")),
+        _ => Text::default(),
+    };
+    (pod, uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_and_pods() {
+        let line = r#"time="2026-11-29T12:40:29.5Z" level=error msg="RunPodSandbox for &PodSandboxMetadata{Name:web,Uid:730c,Namespace:s-web,Attempt:0,} failed, error" error="no \"bridge\"" x=y"#;
+        let RuntimeLine::Severe(e) = runtime_line(line) else { panic!("not severe") };
+        assert_eq!((e.pod.as_str(), e.uid.as_str()), ("s-web/web", "730c"));
+        assert_eq!(e.at, "2026-11-29T12:40:29.5Z".parse::<Time>().unwrap());
+        let LogKind::Other { message } = e.what else { panic!("not other") };
+        assert!(message.ends_with("failed, error: no \"bridge\""), "{message}");
+        assert_eq!(runtime_line(r#"time="2026-11-29T12:40:29Z" level=info msg=x"#), RuntimeLine::Quiet);
+        assert_eq!(runtime_line("panic: oh no = 5"), RuntimeLine::Other);
+    }
+}

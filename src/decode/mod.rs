@@ -1,0 +1,113 @@
+//! Owns the way from foreign formats to observation values: pages, log lines, tool output, each format in its own file.
+//! It must not do I/O, read the clock, or keep anything that the observation types have no field for.
+
+mod configz;
+mod crictl;
+mod ctr_active;
+mod failure;
+mod go;
+mod health;
+mod klog;
+mod kube;
+mod kubelet_log;
+mod logfmt;
+mod otlp;
+mod prometheus;
+
+pub use configz::kubelet_config;
+pub use crictl::{
+    ContainerDetails, SandboxDetails, container_details, containers, runtime_status, sandbox_details, sandboxes,
+};
+pub use ctr_active::active_ingests;
+pub use failure::{failure, failure_kind};
+pub use go::{go_duration, go_unquote};
+pub use health::{health_answer, health_response};
+pub use klog::{Joiner, Record, Severity, klog};
+pub use kube::{Object, WatchEvent, objects, watch_event};
+pub use kubelet_log::kubelet_entries;
+pub use logfmt::{RuntimeLine, runtime_line};
+pub use otlp::spans;
+pub use prometheus::{ScrapeBuilder, scrape};
+
+use serde::{Deserialize, Deserializer};
+
+/// Why a foreign text could not be read. Never quotes it: it may hold what must not be shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Not JSON, or JSON of another shape.
+    #[error("not the JSON expected here (line {line}, column {column})")]
+    Json {
+        /// Line of the text, from 1.
+        line: usize,
+        /// Column of the line, from 1.
+        column: usize,
+    },
+    /// Readable, and not what was looked for.
+    #[error("{0}")]
+    Shape(&'static str),
+}
+
+impl From<serde_json::Error> for DecodeError {
+    fn from(e: serde_json::Error) -> Self {
+        Self::Json { line: e.line(), column: e.column() }
+    }
+}
+
+/// Accepts `null` where a value or a list is meant: Go encodes empty slices so.
+fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
+}
+
+/// `message: error`, or the one of them that is not empty.
+fn joined(message: &str, error: &str) -> String {
+    match (message.is_empty(), error.is_empty()) {
+        (_, true) => message.to_owned(),
+        (true, false) => error.to_owned(),
+        (false, false) => format!("{message}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Time;
+    use proptest::prelude::*;
+
+    fn everything(raw: &str) {
+        let at = Time::from_timestamp(1_795_951_277, 0).unwrap();
+        let _ = (kubelet_config(raw), containers(raw), sandboxes(raw), container_details(raw), sandbox_details(raw));
+        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
+        let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
+        let _ = (runtime_line(raw), spans(raw), scrape(raw));
+        let mut joiner = Joiner::default();
+        let mut records: Vec<String> = raw.split('\n').filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
+        records.extend(joiner.take().map(|(_, r)| r));
+        records.push(raw.to_owned());
+        for record in records {
+            if let Some(record) = klog(&record, at) {
+                let _ = kubelet_entries(&record);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_never_panics(raw in "\\PC{0,200}") {
+            everything(&raw);
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(raw in proptest::collection::vec(any::<u8>(), 0..300)) {
+            everything(&String::from_utf8_lossy(&raw));
+        }
+
+        #[test]
+        fn almost_right_text_never_panics(raw in
+            "(I1129 12:38:26\\.8284(99|x)   5 a\\.go:1\\] )?[\"\\\\xu0-9{}\\[\\]<>=a-zé\n\t ,:;(_)'.+-]{0,60}\
+             |[a-z_]{1,8}\\{[a-z]=\"[\\\\\"né}]{0,6}\"?\\}? [0-9eE+.NaInf-]{0,6}\
+             |\\{\"(ts|msg|items|status|createdAt)\":[0-9\\[{\"}\\]:a-z,.-]{0,30}\
+             |REF SIZE AGE\n[a-z]{1,4}\t[0-9.]{1,30}[kKMGTiB]{0,3}\t[A-Za-z0-9 ]{0,20}") {
+            everything(&raw);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Owns what `kubectl get pods,events,nodes -A -o json` printed: one moment, as the API server knew it.
+//! It must not invent what such a list does not say: all other sources are off.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::files;
+use super::listing::skip_object;
+use super::timeline::Timeline;
+use super::{ImportError, Imported};
+use crate::decode::{Object, objects};
+use crate::objects::{Condition, ContainerState, Event, Meta, Node, Pod};
+use crate::observation::{Fact, Source, Time};
+use crate::text::Text;
+
+pub(super) fn import(path: &Path) -> Result<Imported, ImportError> {
+    let name = path.to_string_lossy();
+    let json = files::read(path)?;
+    let found = objects(&json).map_err(|e| ImportError::NotObjects { path: path.to_owned(), why: e.to_string() })?;
+    let mut timeline = Timeline::default();
+    let mut moment = Moment::default();
+    moment.add(found, &name, &mut timeline);
+    if moment.is_empty() {
+        return Err(ImportError::NotObjects { path: path.to_owned(), why: "it holds no pod, event or node".into() });
+    }
+    let end = moment.newest().ok_or_else(|| ImportError::NoTime { path: path.to_owned() })?;
+    for source in Source::ALL {
+        timeline.off(source, "a list of Kubernetes objects does not hold it");
+    }
+    let node = moment.node();
+    moment.emit(&[Source::ApiPods, Source::ApiNode, Source::ApiEvents], end, &mut timeline);
+    Ok(timeline.finish(end, node))
+}
+
+/// Everything that the API server said at one moment.
+#[derive(Default)]
+pub(super) struct Moment {
+    pods: BTreeMap<Text, Pod>,
+    nodes: BTreeMap<Text, Node>,
+    events: BTreeMap<Text, Event>,
+}
+
+impl Moment {
+    /// Takes objects of the three kinds; others are told as skipped. Of two under one UID the later stays.
+    pub(super) fn add(&mut self, objects: Vec<Object>, path: &str, timeline: &mut Timeline) {
+        for object in objects {
+            match object {
+                Object::Pod(pod) => {
+                    self.pods.insert(pod.metadata.uid.clone(), *pod);
+                }
+                Object::Node(node) => {
+                    self.nodes.insert(node.metadata.name.clone(), *node);
+                }
+                Object::Event(event) => {
+                    self.events.insert(event.metadata.uid.clone(), *event);
+                }
+                other => skip_object(&other, path, timeline),
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pods.is_empty() && self.nodes.is_empty() && self.events.is_empty()
+    }
+
+    /// The one node, or the one that most pods are bound to.
+    pub(super) fn node(&self) -> Text {
+        if let (1, Some(only)) = (self.nodes.len(), self.nodes.keys().next()) {
+            return only.clone();
+        }
+        most_used(self.pods.values()).unwrap_or_default()
+    }
+
+    /// The newest time that any object carries, deadlines of deletions apart: those may lie ahead.
+    pub(super) fn newest(&self) -> Option<Time> {
+        let nodes = self.nodes.values().flat_map(|n| [created(&n.metadata), conditions(&n.status.conditions)]);
+        let events = self.events.values().map(Event::last);
+        self.pods.values().map(newest_of_pod).chain(nodes).chain(events).flatten().max()
+    }
+
+    /// Adds each of the sources as one whole listing.
+    pub(super) fn emit(self, sources: &[Source], at: Time, timeline: &mut Timeline) {
+        let Self { pods, nodes, events } = self;
+        let lists: [(Source, Vec<Fact>); 3] = [
+            (Source::ApiPods, pods.into_values().map(|p| Fact::Pod(Box::new(p))).collect()),
+            (Source::ApiNode, nodes.into_values().map(|n| Fact::Node(Box::new(n))).collect()),
+            (Source::ApiEvents, events.into_values().map(|e| Fact::Event(Box::new(e))).collect()),
+        ];
+        for (source, facts) in lists.into_iter().filter(|(source, _)| sources.contains(source)) {
+            timeline.push(source, at, Fact::EpochBegin);
+            for fact in facts {
+                timeline.push(source, at, fact);
+            }
+            timeline.push(source, at, Fact::EpochEnd);
+        }
+    }
+}
+
+/// The node that most of the pods are bound to; of several the first by name.
+pub(super) fn most_used<'a>(pods: impl Iterator<Item = &'a Pod>) -> Option<Text> {
+    let mut uses: BTreeMap<&Text, i64> = BTreeMap::new();
+    for pod in pods.filter(|p| !p.spec.node_name.is_empty()) {
+        *uses.entry(&pod.spec.node_name).or_default() -= 1;
+    }
+    uses.into_iter().min_by_key(|(_, n)| *n).map(|(name, _)| name.clone())
+}
+
+pub(super) fn newest_of_pod(pod: &Pod) -> Option<Time> {
+    let seen = pod.metadata.annotations.seen.parse().ok();
+    let status = &pod.status;
+    let containers = status.all_containers().flat_map(|c| [newest_state(&c.state), newest_state(&c.last_state)]);
+    [created(&pod.metadata), seen, status.start_time, conditions(&status.conditions)]
+        .into_iter()
+        .chain(containers)
+        .flatten()
+        .max()
+}
+
+fn created(meta: &Meta) -> Option<Time> {
+    meta.creation_timestamp
+}
+
+fn conditions(conditions: &[Condition]) -> Option<Time> {
+    conditions.iter().flat_map(|c| [c.last_transition_time, c.last_heartbeat_time]).flatten().max()
+}
+
+fn newest_state(state: &ContainerState) -> Option<Time> {
+    let running = state.running.as_ref().and_then(|r| r.started_at);
+    let ended = state.terminated.as_ref().map(|t| [t.started_at, t.finished_at]);
+    [running].into_iter().chain(ended.into_iter().flatten()).flatten().max()
+}

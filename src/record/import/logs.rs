@@ -1,0 +1,62 @@
+//! Owns the way from raw log lines to facts, for logs with a time of receipt and for those without.
+//! It must not know what a line means: that is the decoders'.
+
+use super::timeline::Timeline;
+use crate::decode::{Joiner, RuntimeLine, klog, kubelet_entries, runtime_line};
+use crate::observation::{Fact, LogEntry, Source, Time};
+
+/// Entries of a kubelet log with the tags of their lines; `reference` gives the year, from the tag.
+pub(super) fn kubelet_log<'a, T>(
+    lines: impl Iterator<Item = (T, &'a str)>,
+    reference: impl Fn(&T) -> Time,
+    path: &str,
+    timeline: &mut Timeline,
+) -> Vec<(T, LogEntry)>
+where
+    T: Copy,
+{
+    let (mut joiner, mut entries, mut bad) = (Joiner::default(), Vec::new(), 0);
+    let mut take = |(tag, record): (T, String)| match klog(&record, reference(&tag)) {
+        Some(record) => entries.extend(kubelet_entries(&record).into_iter().map(|e| (tag, e))),
+        None => bad += 1,
+    };
+    for (tag, line) in lines {
+        if let Some(record) = joiner.push(tag, line) {
+            take(record);
+        }
+    }
+    if let Some(record) = joiner.take() {
+        take(record);
+    }
+    timeline.skip(path, "lines before the first whole record", joiner.stray());
+    timeline.skip(path, "records that are not klog", bad);
+    entries
+}
+
+/// Entries of a runtime log with the tags of their lines.
+pub(super) fn runtime_log<'a, T>(
+    lines: impl Iterator<Item = (T, &'a str)>,
+    path: &str,
+    timeline: &mut Timeline,
+) -> Vec<(T, LogEntry)> {
+    let (mut entries, mut bad) = (Vec::new(), 0);
+    for (tag, line) in lines {
+        match runtime_line(line) {
+            RuntimeLine::Severe(entry) => entries.push((tag, entry)),
+            RuntimeLine::Quiet => {}
+            RuntimeLine::Other if line.trim().is_empty() => {}
+            RuntimeLine::Other => bad += 1,
+        }
+    }
+    timeline.skip(path, "lines that are not of the runtime's log format", bad);
+    entries
+}
+
+/// Adds entries stamped at their own time, ordered by it.
+pub(super) fn push_own_time(entries: Vec<((), LogEntry)>, source: Source, timeline: &mut Timeline) {
+    let mut entries: Vec<LogEntry> = entries.into_iter().map(|(_, e)| e).collect();
+    entries.sort_by_key(|e| e.at);
+    for entry in entries {
+        timeline.push(source, entry.at, Fact::Log(Box::new(entry)));
+    }
+}

@@ -1,0 +1,49 @@
+//! Where the fixtures are, and how a test reads them.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use kpodtrace::model::Model;
+use kpodtrace::observation::{Observation, Time};
+use kpodtrace::pipeline::Placer;
+use kpodtrace::record::import::{Imported, import};
+use kpodtrace::view::Moment;
+
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+pub fn capture(scenario: &str) -> PathBuf {
+    fixtures().join("captures").join(scenario)
+}
+
+pub fn imported(path: &Path) -> Imported {
+    import(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+/// The moment after all of an import.
+pub fn moment_of(path: &Path) -> Moment {
+    let Imported { observations, end, .. } = imported(path);
+    let mut model = Model::default();
+    observations.into_iter().for_each(|o| model.apply(o));
+    Moment::new(model.snapshot(), &mut Placer::default(), end)
+}
+
+/// The model after what was received up to `at`.
+pub fn model_at(observations: &[Observation], at: Time) -> Model {
+    let mut model = Model::default();
+    observations.iter().filter(|o| o.stamp.wall <= at).for_each(|o| model.apply(o.clone()));
+    model
+}
+
+pub fn read_text(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        use std::io::Read;
+        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    text
+}
