@@ -33,7 +33,9 @@ pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
         return step;
     }
     if let Some(container) = blocking_init(s) {
-        if step.state == StageState::Active && container.state == StageState::Failed {
+        // A sidecar whose startup probe fails runs, and is still within what the probe allows.
+        let failed = container.state == StageState::Failed && container.stage != Stage::Probes;
+        if step.state == StageState::Active && failed {
             step.state = StageState::Failed;
         }
         step.evidence.extend(container.evidence.iter().map(|e| named(container, e)));

@@ -79,7 +79,9 @@ fn running(s: &Steps, state: StageState) -> Option<Text> {
 }
 
 fn terminating(s: &Steps) -> Text {
-    let Some(pod) = s.pod else { return Text::default() };
+    let Some(pod) = s.pod else {
+        return "gone from the API server; the runtime still has something of it".into();
+    };
     if terminating::all_gone(s) {
         let held: Vec<&str> = pod.metadata.finalizers.iter().map(Text::as_str).collect();
         return match held.as_slice() {

@@ -8,6 +8,11 @@ use crate::observation::{ContainerPhase, Source};
 
 pub(super) fn terminating(s: &Steps) -> Step {
     let mut step = Step::new(Stage::Terminating, StageState::Waiting);
+    if s.is_orphan() {
+        step.state = if all_gone(s) { StageState::Done } else { StageState::Active };
+        step.evidence.push(Evidence::new(Source::ApiPods, None, "the API server has no such pod any more"));
+        return step;
+    }
     let Some(pod) = s.pod else { return step };
     let Some(deadline) = pod.metadata.deletion_timestamp else { return step };
     // deletionTimestamp is the deadline: the request came one grace period before.
@@ -35,7 +40,8 @@ pub(super) fn terminating(s: &Steps) -> Step {
 
 /// Nothing of the pod is left on the node, as far as the sources show.
 pub(super) fn all_gone(s: &Steps) -> bool {
-    if s.facts.heard.cri && !s.facts.containers.is_empty() {
+    let in_runtime = !s.facts.containers.is_empty() || !s.facts.sandboxes.is_empty();
+    if s.facts.heard.cri && in_runtime {
         let alive = |phase| matches!(phase, ContainerPhase::Running | ContainerPhase::Created);
         return !s.facts.containers.iter().any(|c| alive(c.phase)) && !s.facts.sandboxes.iter().any(|x| x.ready);
     }
