@@ -30,7 +30,8 @@ pub fn pleg_text(moment: &Moment) -> String {
     }
     out.push_str("\nRELISTS BETWEEN TWO READINGS OF THE KUBELET'S METRICS\n");
     out.push_str(&relists(moment, &pleg));
-    out.push_str("\nRUNTIME OPERATIONS OF THE LAST WINDOW, SLOWEST FIRST\n");
+    let last = pleg.windows.last().map(|w| format!(" FROM {} TO {}", clock(w.from), clock(w.to)));
+    out.push_str(&format!("\nRUNTIME OPERATIONS{}, SLOWEST FIRST\n", last.unwrap_or_default()));
     out.push_str(&operations(&pleg));
     out.push_str("\n~ interpolated inside a histogram bucket, >= above its highest bound; times are UTC\n");
     out
@@ -55,6 +56,15 @@ fn context(moment: &Moment, pleg: &PlegView) -> Vec<String> {
     }
     if let Some(at) = pleg.restarted {
         lines.push(format!("the kubelet restarted before {}: what was counted earlier is not mixed in", clock(at)));
+    }
+    let beyond: u64 = pleg.windows.iter().map(|w| w.beyond).sum();
+    if let (Some(first), Some(w)) = (pleg.windows.first(), pleg.windows.iter().rfind(|w| w.beyond > 0)) {
+        lines.push(format!(
+            "since {}: {beyond} relists longer than 10s, the last between {} and {}",
+            clock(first.from),
+            clock(w.from),
+            clock(w.to)
+        ));
     }
     if let Some((count, mean)) = pleg.total {
         let mean = mean.map(|m| format!(", mean {}", milliseconds(m))).unwrap_or_default();
@@ -84,11 +94,15 @@ fn own_calls(moment: &Moment, pleg: &PlegView) -> Vec<String> {
     lines.push(format!("last   {} at {}{}", took(last.took_us), clock(last.at), told(last.ok)));
     let stats = super::json_pleg::own_stats(own);
     if let (Some(mean), Some(worst)) = (stats.mean_seconds, stats.worst) {
-        lines.push(format!("mean   {}", milliseconds(mean)));
+        lines.push(format!(
+            "mean   {} of {} calls since {}, {} of them failed",
+            milliseconds(mean),
+            own.done.len(),
+            clock(first.at),
+            stats.failed
+        ));
         lines.push(format!("worst  {} at {}{}", took(worst.took_us), clock(worst.at), told(worst.ok)));
     }
-    let failed = stats.failed;
-    lines.push(format!("{} calls ended since {}, {failed} of them without an answer", own.done.len(), clock(first.at)));
     lines
 }
 

@@ -39,7 +39,9 @@ pub fn metrics_silent(moment: &Moment, pleg: &PlegView) -> Option<String> {
             let waited = human_duration(now - since);
             Some(format!("the kubelet's metrics have not answered for {waited} (last read {})", read(pleg, now)))
         }
-        _ if pleg.stale => Some(format!("the kubelet's metrics are old: last read {}", read(pleg, now))),
+        _ if pleg.stale && pleg.scraped_at.is_some() => {
+            Some(format!("the kubelet's metrics are old: last read {}", read(pleg, now)))
+        }
         _ => None,
     }
 }
