@@ -177,7 +177,7 @@ fn container(c: &ContainerPlace) -> ContainerJson {
         first_started: stamp(c.first_started),
         running_since: stamp(c.running_since),
         last_exit: c.last_exit.as_ref().map(exit),
-        retry_at: stamp(c.retry_at),
+        retry_at: stamp(c.retry_at.map(|(at, _)| at)),
         evidence: c.evidence.iter().map(EvidenceJson::from).collect(),
     }
 }
