@@ -8,4 +8,5 @@ pub mod pipeline;
 pub mod record;
 pub mod session;
 pub mod text;
+pub mod tui;
 pub mod view;

@@ -55,7 +55,8 @@ fn newest(pod: &Pod) -> Option<Time> {
 fn the_words_are_kubectls() {
     let mut wrong = Vec::new();
     let mut rows = 0;
-    let mut scenarios: Vec<_> = std::fs::read_dir(common::fixtures().join("captures")).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut scenarios: Vec<_> =
+        std::fs::read_dir(common::fixtures().join("captures")).unwrap().map(|e| e.unwrap().path()).collect();
     scenarios.sort();
     for dir in scenarios {
         let scenario = dir.file_name().unwrap().to_string_lossy().into_owned();
@@ -96,11 +97,12 @@ fn the_words_are_kubectls() {
                     && newest(&s.pod).zip(limit).is_none_or(|(at, limit)| at <= limit)
             });
             let candidates: Vec<_> = base.into_iter().chain(later).map(|s| kubectl_status(&s.pod, MINOR)).collect();
-            let fits = candidates.iter().any(|s| {
-                s.word == word && s.ready_text() == ready && s.restarts.to_string() == restarts
-            });
+            let fits = candidates
+                .iter()
+                .any(|s| s.word == word && s.ready_text() == ready && s.restarts.to_string() == restarts);
             if !fits {
-                let have: Vec<_> = candidates.iter().map(|s| format!("{} {} {}", s.ready_text(), s.word, s.restarts)).collect();
+                let have: Vec<_> =
+                    candidates.iter().map(|s| format!("{} {} {}", s.ready_text(), s.word, s.restarts)).collect();
                 wrong.push(format!("{scenario} {name}: kubectl {ready} {word} {restarts}, here {have:?}"));
             }
         }

@@ -36,7 +36,9 @@ pub enum SessionError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// A keyframe was written by a program whose model is not understood.
-    #[error("{file}: the state that begins frame {frame} was not understood ({why}); it was written by {program}: read it with that version")]
+    #[error(
+        "{file}: the state that begins frame {frame} was not understood ({why}); it was written by {program}: read it with that version"
+    )]
     Keyframe {
         /// The recording.
         file: String,

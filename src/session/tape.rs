@@ -207,5 +207,7 @@ impl Tape {
 fn is_recording(path: &Path) -> bool {
     let mut start = [0u8; 8];
     let regular = std::fs::metadata(path).is_ok_and(|m| m.is_file());
-    regular && std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut start)).is_ok() && crate::record::is_recording(&start)
+    regular
+        && std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut start)).is_ok()
+        && crate::record::is_recording(&start)
 }

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_countdown_ends_when_the_time_has_come() {
-        let at = |ms| Time::from_timestamp_millis(1_000_000 + ms).unwrap();
+        let at = |ms: i64| Time::from_timestamp_millis(1_000_000 + ms).unwrap();
         let next = Next { kind: NextKind::Restart, at: at(2500), estimated: false };
         assert_eq!(next_text(&next, at(0)), "restart in 3s");
         assert_eq!(next_text(&next, at(2499)), "restart in 1s");
