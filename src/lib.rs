@@ -1,11 +1,14 @@
 //! kpodtrace: where every pod on a Kubernetes node stands in the kubelet's sync pipeline, for how long, and why.
 
+pub mod cli;
+pub mod commands;
 pub mod decode;
 pub mod model;
 pub mod objects;
 pub mod observation;
 pub mod pipeline;
 pub mod record;
+pub mod report;
 pub mod session;
 pub mod text;
 pub mod tui;

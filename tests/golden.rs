@@ -28,7 +28,8 @@ variants!(fact, FACTS, Fact,
     SourceState EpochBegin EpochEnd Alive CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
     Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped);
 variants!(log_kind, LOG_KINDS, LogKind,
-    PodSeen PodDelete PodRemove AdmissionDenied SandboxNeeded SandboxFailed SyncError Startup Killing ContainerFinished
+    PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
+    PlegEvent
     LoopBlocked PlegTrouble Other);
 variants!(state, STATES, SourceState, Off Connecting Live Retrying Forbidden Ended);
 variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed Other);

@@ -1,5 +1,7 @@
 //! Every fixture imports, without a line lost, into observations that are well formed.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -7,6 +9,7 @@ use kpodtrace::observation::{
     Call, ContainerPhase, Decoded, ErrorKind, Fact, LogKind, Observation, Source, SourceState,
 };
 use kpodtrace::record::import::{ImportError, Imported, import};
+use proptest::prelude::*;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -159,11 +162,29 @@ fn the_incident() {
 #[test]
 fn differences_add_up() {
     let incident = import(&fixtures().join("incident")).unwrap();
-    let (mut containers, mut pods) = (BTreeMap::new(), BTreeMap::new());
+    let (mut containers, mut sandboxes, mut pods) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for o in &incident.observations {
         match (&o.stamp.source, &o.fact) {
             (Source::Cri, Fact::EpochBegin) => containers.clear(),
-            (_, Fact::Container(c)) => drop(containers.insert(c.id.clone(), c.clone())),
+            (_, Fact::Container(c)) => {
+                let rank = |p| {
+                    [ContainerPhase::Created, ContainerPhase::Running, ContainerPhase::Exited]
+                        .iter()
+                        .position(|r| *r == p)
+                };
+                if let Some(before) = containers.insert(c.id.clone(), c.clone()) {
+                    assert!(rank(before.phase) <= rank(c.phase), "{before:?} {c:?}");
+                    assert!(before.started_at.is_none() || c.started_at == before.started_at, "{before:?} {c:?}");
+                    assert!(before.exit_code.is_none() || c.exit_code == before.exit_code, "{before:?} {c:?}");
+                }
+            }
+            (_, Fact::Sandbox(s)) => {
+                if let Some(before) = sandboxes.insert(s.id.clone(), s.clone()) {
+                    assert!(before.ready || !s.ready, "{before:?} {s:?}");
+                    // The runtime takes the address back once the sandbox is not ready.
+                    assert!(before.ip.is_empty() || s.ip == before.ip || !s.ready, "{before:?} {s:?}");
+                }
+            }
             (_, Fact::ContainerGone(id)) => drop(containers.remove(id).unwrap()),
             (Source::KubeletPods, Fact::Pod(p)) => drop(pods.insert(p.metadata.uid.clone(), p.clone())),
             (Source::KubeletPods, Fact::PodGone(uid)) => drop(pods.remove(uid).unwrap()),
@@ -246,6 +267,37 @@ fn lines_that_cannot_be_read_are_counted() {
         })
         .collect();
     assert_eq!(kinds, ["live", "begin", "end", "retrying", "live", "begin", "pod"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the files of a folder hold, nothing panics, and what comes out is ordered.
+    #[test]
+    fn hostile_folders(
+        text in "([{}\\[\\]\"a-z:,0-9\n\t =<>\\\\-]{0,120})",
+        year in "(\\+262142|-262143|2026|1969|9999)",
+        took in prop_oneof![Just(f64::MAX), Just(-1.0), Just(1e18), 0.0..90_000.0],
+        key in "(body|answer|active|line|error|closed|event|sandboxes|container_status)",
+    ) {
+        let folder = tempdir("hostile");
+        let quoted = serde_json::to_string(&text).unwrap();
+        let line = format!("{{\"t\":\"{year}-12-31T23:59:59Z\",\"took_s\":{took},\"{key}\":{quoted},\"unchanged\":true}}\n{text}\n");
+        for file in ["api-pods", "api-events", "cri", "pulls", "kubelet-pods", "metrics", "health", "kubelet.log", "runtime.log", "spans"] {
+            std::fs::write(folder.join(format!("{file}.jsonl")), &line).unwrap();
+        }
+        if let Ok(imported) = import(&folder) {
+            prop_assert!(imported.observations.is_sorted_by_key(|o| o.stamp.mono));
+        }
+        let folder = tempdir("hostile-capture");
+        for file in ["pods.json", "kubelet-pods.json", "healthz.txt", "kubelet.log", "containerd.log", "traces.jsonl", "kubelet-metrics.prom"] {
+            std::fs::write(folder.join(file), &text).unwrap();
+        }
+        std::fs::write(folder.join("when.txt"), format!("start x end {year}-12-31T23:59:59Z")).unwrap();
+        if let Ok(imported) = import(&folder) {
+            prop_assert!(imported.observations.is_sorted_by_key(|o| o.stamp.mono));
+        }
+    }
 }
 
 fn tempdir(name: &str) -> PathBuf {

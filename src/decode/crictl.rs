@@ -1,11 +1,11 @@
-//! Owns what `crictl -o json` prints: lists, the status part of inspect, version and info.
+//! Owns what `crictl -o json` prints of sandboxes and containers: lists, and the status part of inspect.
 //! It must not decode labels, annotations or environments but the kubelet's own few.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{DecodeError, nullable};
-use crate::observation::{Container, ContainerPhase, RuntimeCondition, RuntimeStatus, Sandbox, Time};
+use crate::observation::{Container, ContainerPhase, Sandbox, Time};
 use crate::text::Text;
 
 /// A time as nanoseconds or RFC 3339; zero times of Go, of Unix and of protobuf are absent.
@@ -282,58 +282,6 @@ impl SandboxDetails {
     }
 }
 
-/// Joins what `crictl version` prints (as text or JSON) with the status part of `crictl info`.
-///
-/// # Errors
-/// When neither of the two could be read.
-pub fn runtime_status(version: Option<&str>, info: Option<&str>) -> Result<RuntimeStatus, DecodeError> {
-    #[derive(Deserialize)]
-    struct Info {
-        status: Conditions,
-    }
-    #[derive(Deserialize)]
-    struct Conditions {
-        #[serde(default, deserialize_with = "nullable")]
-        conditions: Vec<Condition>,
-    }
-    #[derive(Deserialize)]
-    struct Condition {
-        #[serde(rename = "type")]
-        kind: Text,
-        #[serde(default)]
-        status: bool,
-        #[serde(default)]
-        reason: Text,
-        #[serde(default)]
-        message: Text,
-    }
-    let mut result = RuntimeStatus::default();
-    if let Some(text) = version {
-        let field = |text_key: &str, json_key: &str| {
-            text.lines().find_map(|line| {
-                let (key, value) = line.split_once(':')?;
-                let key = key.trim().trim_matches('"');
-                (key == text_key || key == json_key)
-                    .then(|| Text::new(value.trim().trim_end_matches(',').trim_matches('"')))
-            })
-        };
-        result.name = field("RuntimeName", "runtimeName").unwrap_or_default();
-        result.version = field("RuntimeVersion", "runtimeVersion").unwrap_or_default();
-    }
-    if let Some(info) = info.and_then(|info| serde_json::from_str::<Info>(info).ok()) {
-        result.conditions = info
-            .status
-            .conditions
-            .into_iter()
-            .map(|c| RuntimeCondition { kind: c.kind, ok: c.status, reason: c.reason, message: c.message })
-            .collect();
-    }
-    if result == RuntimeStatus::default() {
-        return Err(DecodeError::Shape("neither a version nor a status of a runtime"));
-    }
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -388,19 +336,5 @@ mod tests {
             .merge_into(&mut s);
         assert_eq!((s.ready, s.ip.as_str()), (false, "10.0.0.1"));
         assert!(sandboxes("time=\"2026\" level=error").is_err());
-    }
-
-    #[test]
-    fn version_and_info() {
-        let info = r#"{"config":{"x":1},"status":{"conditions":[{"type":"NetworkReady","status":false,"reason":"R","message":"m"}]}}"#;
-        for version in [
-            "Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  2.1.9+unknown\n",
-            "{\n \"runtimeName\": \"containerd\",\n \"runtimeVersion\": \"2.1.9+unknown\"\n}",
-        ] {
-            let s = runtime_status(Some(version), Some(info)).unwrap();
-            assert_eq!((s.name.as_str(), s.version.as_str()), ("containerd", "2.1.9+unknown"));
-            assert_eq!((s.conditions[0].kind.as_str(), s.conditions[0].ok), ("NetworkReady", false));
-        }
-        assert!(runtime_status(Some("time=x level=error"), None).is_err());
     }
 }

@@ -1,7 +1,9 @@
 //! Owns the sorting of error texts, which come where an answer was expected, into kinds of failure.
 //! It must not decide what to do about a failure beyond the one line that says so.
 
-use super::joined;
+use std::borrow::Cow;
+
+use super::{go_unquote, joined};
 use crate::observation::{ErrorKind, SourceError};
 use crate::text::Text;
 
@@ -11,6 +13,7 @@ const MAX_ERROR: usize = 600;
 /// The failure that `body` tells of, when `tried` was tried.
 pub fn failure(tried: &str, body: &str) -> SourceError {
     let kind = failure_kind(body);
+    let body = last_message(body.trim());
     let body = body.trim();
     let body: String = if body.is_empty() { "no answer".into() } else { body.chars().take(MAX_ERROR).collect() };
     let fix = if body.starts_with("Authorization error") {
@@ -19,6 +22,13 @@ pub fn failure(tried: &str, body: &str) -> SourceError {
         ""
     };
     SourceError { tried: joined(tried, &body).into(), kind, fix: Text::new(fix) }
+}
+
+/// Tools that log in logfmt say several things before they give up; the last is the reason.
+fn last_message(body: &str) -> Cow<'_, str> {
+    let begin = body.rfind("level=error msg=").or_else(|| body.rfind("level=fatal msg="));
+    let message = begin.and_then(|at| go_unquote(body.get(at..)?.split_once("msg=")?.1));
+    message.map_or(Cow::Borrowed(body), |(message, _)| Cow::Owned(message))
 }
 
 /// The kind of failure that an error text tells of; an empty one is no answer at all.
@@ -60,5 +70,8 @@ mod tests {
         let e = failure("/pods", "Authorization error (user=a)\n");
         assert_eq!(e.tried, "/pods: Authorization error (user=a)");
         assert!(!e.fix.is_empty());
+        let logged =
+            "time=\"x\" level=warning msg=\"no config\"\ntime=\"y\" level=error msg=\"dial \\\"unix:\\\": refused\"\n";
+        assert_eq!(failure("crictl", logged).tried, "crictl: dial \"unix:\": refused");
     }
 }

@@ -21,11 +21,7 @@ pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
         "SyncLoop DELETE" => return each(&|| LogKind::PodDelete),
         "SyncLoop REMOVE" => return each(&|| LogKind::PodRemove),
         "Pod admission denied" => Some(LogKind::AdmissionDenied { reason: text("reason"), message: text("message") }),
-        "No sandbox for pod can be found. Need to start a new one"
-        | "No ready sandbox for pod can be found. Need to start a new one"
-        | "Sandbox for pod has changed. Need to start a new one"
-        | "Sandbox for pod has no IP address. Need to start a new one"
-        | "Multiple sandboxes are ready for Pod. Need to reconcile them" => Some(LogKind::SandboxNeeded),
+        "Creating PodSandbox for pod" => Some(LogKind::SandboxCreating),
         "Failed to create sandbox for pod" => Some(LogKind::SandboxFailed { error: Text::new(err) }),
         "Error syncing pod, skipping" => Some(LogKind::SyncError { error: Text::new(err) }),
         "Observed pod startup duration" => startup(record),

@@ -3,6 +3,7 @@
 
 mod configz;
 mod crictl;
+mod crictl_info;
 mod ctr_active;
 mod failure;
 mod go;
@@ -15,9 +16,8 @@ mod otlp;
 mod prometheus;
 
 pub use configz::kubelet_config;
-pub use crictl::{
-    ContainerDetails, SandboxDetails, container_details, containers, runtime_status, sandbox_details, sandboxes,
-};
+pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
+pub use crictl_info::runtime_status;
 pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
 pub use go::{go_duration, go_unquote};

@@ -23,10 +23,10 @@ pub struct PodLog {
     pub delete: Option<Time>,
     /// `Pod admission denied`: reason and message.
     pub denied: Option<(Time, Text, Text)>,
-    /// The first time a sandbox was called for.
-    pub first_sandbox_needed: Option<Time>,
-    /// The last time a sandbox was called for.
-    pub sandbox_needed: Option<Time>,
+    /// The first attempt to make a sandbox.
+    pub first_sandbox_attempt: Option<Time>,
+    /// The last attempt to make a sandbox.
+    pub sandbox_attempt: Option<Time>,
     /// The last failure to make a sandbox.
     pub sandbox_failed: Option<(Time, Text)>,
     /// The last failed sync, with its whole chain of reasons.
@@ -48,9 +48,9 @@ impl PodLog {
             LogKind::AdmissionDenied { reason, message } => {
                 self.denied = Some((at, reason.clone(), message.clone()));
             }
-            LogKind::SandboxNeeded => {
-                self.first_sandbox_needed.get_or_insert(at);
-                self.sandbox_needed = Some(at);
+            LogKind::SandboxCreating => {
+                self.first_sandbox_attempt.get_or_insert(at);
+                self.sandbox_attempt = Some(at);
             }
             LogKind::SandboxFailed { error } => self.sandbox_failed = Some((at, error.clone())),
             LogKind::SyncError { error } => self.sync_error = Some((at, error.clone())),
@@ -58,6 +58,7 @@ impl PodLog {
             LogKind::Killing { container, grace_s } => self.killing = Some((at, container.clone(), *grace_s)),
             LogKind::PodRemove
             | LogKind::ContainerFinished { .. }
+            | LogKind::PlegEvent { .. }
             | LogKind::LoopBlocked { .. }
             | LogKind::PlegTrouble { .. }
             | LogKind::Other { .. } => return false,

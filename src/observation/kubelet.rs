@@ -131,8 +131,9 @@ pub enum LogKind {
         /// Message.
         message: Text,
     },
-    /// `No sandbox for pod can be found …` and its kin: a sandbox attempt begins.
-    SandboxNeeded,
+    /// `Creating PodSandbox for pod` (level 4): an attempt begins. `No sandbox for pod can be found` is no such proof:
+    /// the kubelet writes it whenever it makes a status for a pod without one.
+    SandboxCreating,
     /// `Failed to create sandbox for pod`.
     SandboxFailed {
         /// The runtime's error.

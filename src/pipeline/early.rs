@@ -90,11 +90,11 @@ pub(super) fn volumes(s: &Steps, before: &[Step]) -> Step {
     if sandbox_attempted(s) {
         step.state = StageState::Done;
         step.until = first_attempt(s);
-        if let Some(at) = s.facts.log.as_ref().and_then(|l| l.first_sandbox_needed) {
+        if let Some(at) = s.facts.log.as_ref().and_then(|l| l.first_sandbox_attempt) {
             step.evidence.push(Evidence::new(
                 Source::KubeletLog,
                 Some(at),
-                "a sandbox was called for, which comes after the volumes",
+                "a sandbox is being made, which comes after the volumes",
             ));
         }
         return step;
@@ -179,13 +179,13 @@ pub(super) fn sandbox_ever(s: &Steps) -> bool {
 }
 
 fn sandbox_attempted(s: &Steps) -> bool {
-    let log = s.facts.log.as_ref().is_some_and(|l| l.sandbox_needed.is_some() || l.sandbox_failed.is_some());
+    let log = s.facts.log.as_ref().is_some_and(|l| l.sandbox_attempt.is_some() || l.sandbox_failed.is_some());
     let span = s.facts.spans.as_ref().is_some_and(|x| x.run_sandbox.is_some());
     sandbox_ever(s) || log || span || s.facts.event(&["FailedCreatePodSandBox"]).is_some()
 }
 
 fn first_attempt(s: &Steps) -> Option<Time> {
-    let log = s.facts.log.as_ref().and_then(|l| l.first_sandbox_needed);
+    let log = s.facts.log.as_ref().and_then(|l| l.first_sandbox_attempt);
     let failed = s.facts.events.iter().filter(|e| e.reason == "FailedCreatePodSandBox").filter_map(|e| e.first());
     let span = s.facts.spans.as_ref().and_then(|x| x.run_sandbox).map(|(begin, ..)| begin);
     let made = s.facts.sandboxes.iter().filter_map(|x| x.created_at);

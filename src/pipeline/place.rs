@@ -69,6 +69,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Nothing is left of the pod but records that the kubelet has not collected yet: kubectl does not list it either.
+    pub fn is_left_over(&self) -> bool {
+        self.stage == Stage::Terminating && self.state == StageState::Done
+    }
+
     /// That stage's step.
     pub fn step(&self, stage: Stage) -> Option<&Step> {
         self.steps.iter().find(|s| s.stage == stage)

@@ -25,7 +25,7 @@ pub struct Placer {
 }
 
 impl Placer {
-    /// The places of all pods of a snapshot, by UID.
+    /// The places of all pods of a snapshot, by UID; without what is only left over of pods that are gone.
     pub fn place_all(&mut self, snapshot: &Snapshot) -> Vec<Placed> {
         let minor = api_minor(snapshot);
         if minor != self.minor {
@@ -40,7 +40,7 @@ impl Placer {
             let place = Arc::new(place(facts, minor));
             self.placed.insert(key.clone(), Placed { facts: facts.clone(), place });
         }
-        self.placed.values().cloned().collect()
+        self.placed.values().filter(|p| !p.place.is_left_over()).cloned().collect()
     }
 }
 

@@ -78,6 +78,12 @@ impl<'a> Steps<'a> {
         self.pod.map_or("", |p| p.status.phase.as_str())
     }
 
+    /// The API server has no such pod any more, and the runtime still has something of it. A static pod may lack its
+    /// mirror without being asked to stop.
+    pub fn is_orphan(&self) -> bool {
+        self.pod.is_none() && self.facts.heard.api && !self.facts.is_static()
+    }
+
     /// Refused by the kubelet before anything of it ran.
     pub fn rejected(&self) -> bool {
         let says_so = self.pod.is_some_and(|p| p.status.message.starts_with("Pod was rejected"));
@@ -91,7 +97,7 @@ impl<'a> Steps<'a> {
     fn current<'s>(&self, steps: &'s [Step]) -> &'s Step {
         let get = |stage: Stage| steps.iter().find(|s| s.stage == stage).unwrap_or(&steps[0]);
         let running = get(Stage::Running);
-        if self.pod.is_some_and(|p| p.metadata.deletion_timestamp.is_some()) {
+        if self.pod.is_some_and(|p| p.metadata.deletion_timestamp.is_some()) || self.is_orphan() {
             return get(Stage::Terminating);
         }
         let open = |s: &&Step| matches!(s.state, StageState::Failed | StageState::Active | StageState::Waiting);

@@ -8,6 +8,11 @@ use crate::observation::{ContainerPhase, Source};
 
 pub(super) fn terminating(s: &Steps) -> Step {
     let mut step = Step::new(Stage::Terminating, StageState::Waiting);
+    if s.is_orphan() {
+        step.state = if all_gone(s) { StageState::Done } else { StageState::Active };
+        step.evidence.push(Evidence::new(Source::ApiPods, None, "the API server has no such pod any more"));
+        return step;
+    }
     let Some(pod) = s.pod else { return step };
     let Some(deadline) = pod.metadata.deletion_timestamp else { return step };
     // deletionTimestamp is the deadline: the request came one grace period before.
@@ -21,21 +26,32 @@ pub(super) fn terminating(s: &Steps) -> Step {
     }
     let hook = last_event(s.facts, &["FailedPreStopHook"], &[]);
     step.evidence.extend(hook.map(|e| Evidence::event(e)));
-    let kill = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= step.since);
-    step.evidence.extend(kill.map(|e| Evidence::event(e)));
-    if all_gone(s) {
-        if !pod.metadata.finalizers.is_empty() {
-            step.state = StageState::Waiting;
-        }
-    } else if kill.is_some() {
+    let failure = kill_failure(s);
+    if failure.is_some() {
         step.state = StageState::Failed;
+    } else if all_gone(s) && !pod.metadata.finalizers.is_empty() {
+        step.state = StageState::Waiting;
     }
+    step.evidence.extend(failure);
     step
+}
+
+/// The last failure to stop the pod or its sandbox since it was asked to stop. Events about it are rare: the kubelet's
+/// log has every one.
+pub(super) fn kill_failure(s: &Steps) -> Option<Evidence> {
+    let metadata = &s.pod?.metadata;
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
+    let since = metadata.deletion_timestamp? - chrono::TimeDelta::try_seconds(grace)?;
+    let event = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= Some(since)).map(|e| Evidence::event(e));
+    let log = s.facts.log.as_ref().and_then(|l| l.sync_error.as_ref());
+    let log = log.filter(|(at, error)| *at >= since && error.contains("error killing"));
+    event.or(log.map(|(at, error)| Evidence::new(Source::KubeletLog, Some(*at), error.clone())))
 }
 
 /// Nothing of the pod is left on the node, as far as the sources show.
 pub(super) fn all_gone(s: &Steps) -> bool {
-    if s.facts.heard.cri && !s.facts.containers.is_empty() {
+    let in_runtime = !s.facts.containers.is_empty() || !s.facts.sandboxes.is_empty();
+    if s.facts.heard.cri && in_runtime {
         let alive = |phase| matches!(phase, ContainerPhase::Running | ContainerPhase::Created);
         return !s.facts.containers.iter().any(|c| alive(c.phase)) && !s.facts.sandboxes.iter().any(|x| x.ready);
     }

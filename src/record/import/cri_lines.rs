@@ -76,11 +76,11 @@ impl CriLines {
                 details.merge_into(container);
             }
         }
-        self.sandbox_details.retain(|id, _| sandboxes.iter().any(|s| s.id == *id));
-        self.container_details.retain(|id, _| containers.iter().any(|c| c.id == *id));
         let whole = !self.listed;
         let (mut facts, sandboxes_gone) = self.sandboxes.next(sandboxes, whole);
         let (changed, containers_gone) = self.containers.next(containers, whole);
+        self.sandbox_details.retain(|id, _| self.sandboxes.get(id).is_some());
+        self.container_details.retain(|id, _| self.containers.get(id).is_some());
         facts.extend(changed.into_iter().chain(containers_gone).chain(sandboxes_gone));
         emit(timeline, SOURCE, line.t, whole, facts);
         self.listed = true;

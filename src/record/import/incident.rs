@@ -1,7 +1,7 @@
 //! Owns the import of an incident: minutes of one node, each source a file of JSON lines stamped at receipt.
 //! It must not add what the recorder did not see: no call without a duration, no end of a source.
 
-use chrono::TimeDelta;
+use chrono::{Datelike, TimeDelta};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -103,6 +103,10 @@ impl Import<'_> {
         self.timeline.off(source, format!("{file} holds nothing that is used"));
         for raw in text.lines().filter(|l| !l.trim().is_empty()) {
             match serde_json::from_str::<Line<'_>>(raw) {
+                // Far times would leave no room for arithmetic.
+                Ok(line) if !(1970..=9999).contains(&line.t.year()) => {
+                    self.timeline.skip(file, "lines with a time that cannot be", 1);
+                }
                 Ok(line) => {
                     self.end = self.end.max(Some(line.t));
                     if let Err(e) = read(&line, &mut self.timeline) {

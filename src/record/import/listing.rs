@@ -108,7 +108,10 @@ pub(super) fn pods_only(objects: Vec<Object>, path: &str, timeline: &mut Timelin
 /// Tells that an object was not used.
 pub(super) fn skip_object(object: &Object, path: &str, timeline: &mut Timeline) {
     let what = match object {
-        Object::OtherKind(kind) => format!("objects of kind {kind}, which is not used"),
+        Object::OtherKind(kind) if kind.len() <= 63 && kind.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+            format!("objects of kind {kind}, which is not used")
+        }
+        Object::OtherKind(_) => "objects of no kind".to_owned(),
         Object::Unreadable(error) => format!("objects that are {error}"),
         Object::Pod(_) | Object::Node(_) | Object::Event(_) => "objects that do not belong in this list".to_owned(),
     };

@@ -7,6 +7,9 @@ use super::{Imported, Skipped};
 use crate::observation::{Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
 use crate::text::Text;
 
+/// Most different things that are told as skipped.
+const MAX_SKIPPED: usize = 100;
+
 #[derive(Default)]
 struct Track {
     facts: Vec<(Time, Fact)>,
@@ -71,8 +74,14 @@ impl Timeline {
         if count == 0 {
             return;
         }
+        let full = self.skipped.len() >= MAX_SKIPPED;
         match self.skipped.iter_mut().find(|s| s.path == path && s.what == what) {
             Some(same) => same.count += count,
+            None if full => {
+                if let Some(last) = self.skipped.last_mut() {
+                    *last = Skipped { what: "this and other things".into(), count: last.count + count, ..last.clone() };
+                }
+            }
             None => self.skipped.push(Skipped { path, what, count }),
         }
     }

@@ -1,0 +1,107 @@
+//! Owns the way from the flags to a session that stands where it was asked to.
+//! It must not guess: a moment outside the input is an error that names what there is.
+
+use chrono::{SecondsFormat, TimeDelta};
+
+use super::{Failure, out};
+use crate::cli::{At, Input};
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::session::Session;
+
+/// Opens the input at the moment that was asked for, or at its end.
+pub fn open(input: &Input) -> Result<Session, Failure> {
+    let Some(path) = &input.from else { return Err(no_input()) };
+    let mut session = Session::open(path)?;
+    if let Some(at) = input.at {
+        let to = resolve(at, session.span())?;
+        session.seek(to)?;
+    }
+    for skipped in session.skipped() {
+        out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
+    }
+    for problem in session.problems() {
+        out::note(&problem.to_string());
+    }
+    let (unknown, unreadable) = session.not_understood();
+    if unknown + unreadable > 0 {
+        out::note(&format!("{unknown} observations of kinds unknown to this version, {unreadable} unreadable lines"));
+    }
+    Ok(session)
+}
+
+/// There is nothing to look at.
+pub fn no_input() -> Failure {
+    Failure::unseen(
+        "observing a live node: this version reads recordings and imports only",
+        "kpodtrace demo, or give an input with --from PATH",
+    )
+}
+
+/// The moment that was meant.
+pub fn resolve(at: At, span: (Time, Time)) -> Result<Time, Failure> {
+    let (begin, end) = span;
+    let meant = match at {
+        At::Time(time) => Some(time),
+        At::After(span) => begin.checked_add_signed(span),
+        // An input around midnight has two days.
+        At::Clock(clock) => {
+            let on = |day: Time| day.date_naive().and_time(clock).and_utc();
+            Some(on(begin))
+                .filter(|t| within(*t, span))
+                .or(Some(on(end)).filter(|t| within(*t, span)))
+                .or(Some(on(begin)))
+        }
+    };
+    match meant {
+        // What is written by hand has whole seconds, the span has not.
+        Some(time) if within(time, span) => Ok(time.clamp(begin, end)),
+        _ => Err(outside(meant, span)),
+    }
+}
+
+fn within(time: Time, (begin, end): (Time, Time)) -> bool {
+    let second = TimeDelta::seconds(1);
+    time > begin - second && time < end + second
+}
+
+fn outside(meant: Option<Time>, (begin, end): (Time, Time)) -> Failure {
+    let text = |t: Time| t.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let meant = meant.map_or_else(|| "that".to_owned(), text);
+    let length = human_duration(end - begin);
+    Failure::usage(
+        format!("--at {meant} is outside the input, which spans {} to {} ({length})", text(begin), text(end)),
+        format!("--at {}, or --at +30s counted from the begin", text(begin + (end - begin) / 2)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(text: &str) -> Time {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_time_of_day_is_on_the_day_of_the_input() {
+        let span = (time("2026-01-31T23:58:00.5Z"), time("2026-02-01T00:03:00Z"));
+        let at = |h, m, s| resolve(At::Clock(chrono::NaiveTime::from_hms_opt(h, m, s).unwrap()), span);
+        assert_eq!(at(23, 59, 0).unwrap(), time("2026-01-31T23:59:00Z"));
+        assert_eq!(at(0, 1, 0).unwrap(), time("2026-02-01T00:01:00Z"));
+        assert_eq!(at(23, 58, 0).unwrap(), span.0, "the second in which it begins");
+        let error = at(12, 0, 0).unwrap_err();
+        assert_eq!(error.code(), super::super::fail::USAGE);
+        let text = error.to_string();
+        assert!(text.contains("2026-01-31T23:58:00Z to 2026-02-01T00:03:00Z"), "{text}");
+    }
+
+    #[test]
+    fn counted_from_the_begin() {
+        let span = (time("2026-01-31T12:00:00Z"), time("2026-01-31T12:06:00Z"));
+        let at = |s| resolve(At::After(TimeDelta::seconds(s)), span);
+        assert_eq!(at(90).unwrap(), time("2026-01-31T12:01:30Z"));
+        assert!(at(400).is_err());
+        assert!(resolve(At::After(TimeDelta::MAX), span).is_err(), "no overflow");
+    }
+}

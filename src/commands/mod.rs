@@ -1,0 +1,61 @@
+//! Owns the run of one command: input to output to exit code, and the words of a failure.
+//! It must not know what a pod is: the subcommands glue the input to what prints it.
+
+mod demo;
+mod fail;
+mod input;
+mod out;
+mod pleg;
+mod pods;
+mod record;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use fail::Failure;
+
+use crate::cli::{Cli, Command};
+
+/// What a command ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done; with `--exit-code`, and nothing wrong.
+    Done,
+    /// Problems found, and `--exit-code` asked for them.
+    Problems,
+    /// What was asked for could not be told.
+    Unknown,
+}
+
+/// Parses the arguments, runs the command, and says how it went.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody may be there to read it, as in `kpodtrace --help | head`.
+            _ = error.print();
+            return ExitCode::from(if error.use_stderr() { fail::USAGE } else { 0 });
+        }
+    };
+    match run(&cli) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(1),
+        Ok(Outcome::Unknown) => ExitCode::from(fail::COULD_NOT_OBSERVE),
+        Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
+        Err(failure) => {
+            out::error(&failure.to_string());
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<Outcome, Failure> {
+    match &cli.command {
+        Some(Command::Pods(args)) => pods::run(&cli.input, args),
+        Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
+        Some(Command::Demo(args)) => demo::run(&cli.input, args),
+        Some(Command::Record(args)) => record::run(&cli.input, args),
+        None => demo::screen(&cli.input),
+    }
+}

@@ -1,0 +1,41 @@
+//! Owns standard output and standard error.
+//! It must not panic when nobody reads them.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use super::Failure;
+
+/// Writes text to standard output.
+pub fn text(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|why| Failure::output(&why))
+}
+
+/// Writes a document to standard output.
+pub fn json(document: &impl Serialize) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, document)
+        .map_err(io::Error::from)
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush())
+        .map_err(|why| Failure::output(&why))
+}
+
+/// Says something beside the output.
+pub fn note(text: &str) {
+    error(&format!("note: {text}"));
+}
+
+/// A line on standard error; there is no place left to say that this failed.
+pub fn error(text: &str) {
+    _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Width of the terminal that standard output is, if it is one.
+pub fn width() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}

@@ -1,0 +1,214 @@
+//! Owns what all JSON documents have in common: version, times, the node, sources, alarms, evidence.
+//! It must not leave a documented scalar out: what is not known is null. `docs/json.md` names every field.
+
+use chrono::{SecondsFormat, SubsecRound};
+use serde::{Serialize, Serializer};
+
+use crate::model::Alarm;
+use crate::observation::{Call, ErrorKind, Source, SourceError, SourceState, Time};
+use crate::pipeline::Evidence;
+use crate::text::Text;
+use crate::view::{Moment, alarm_text, source_state_text, source_state_word};
+
+/// The version of every document. Within it, fields are only ever added.
+pub const API_VERSION: &str = "kpodtrace/v1alpha1";
+
+/// A time as JSON shows it: RFC 3339, UTC, milliseconds where there are any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(pub Time);
+
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.0.trunc_subsecs(3).to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    }
+}
+
+/// A time that may be unknown.
+pub fn stamp(at: Option<Time>) -> Option<Stamp> {
+    at.map(Stamp)
+}
+
+/// Foreign text of which empty means unknown.
+pub fn known(text: &Text) -> Option<Text> {
+    (!text.is_empty()).then(|| text.clone())
+}
+
+/// The node.
+#[derive(Debug, Serialize)]
+pub struct NodeJson {
+    name: Option<Text>,
+    ready: Option<&'static str>,
+    unschedulable: bool,
+    kubelet_version: Option<Text>,
+    runtime: Option<Text>,
+    kernel_version: Option<Text>,
+    conditions: Vec<ConditionJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConditionJson {
+    #[serde(rename = "type")]
+    kind: Text,
+    status: Text,
+    reason: Option<Text>,
+    message: Option<Text>,
+    since: Option<Stamp>,
+}
+
+/// One source.
+#[derive(Debug, Serialize)]
+pub struct SourceJson {
+    name: &'static str,
+    state: &'static str,
+    state_text: String,
+    state_since: Stamp,
+    live: bool,
+    last_answer: Option<Stamp>,
+    unanswered_since: Option<Stamp>,
+    dropped: u64,
+    error: Option<ErrorJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorJson {
+    kind: &'static str,
+    tried: Text,
+    fix: Option<Text>,
+}
+
+/// One alarm.
+#[derive(Debug, Serialize)]
+pub struct AlarmJson {
+    kind: &'static str,
+    text: String,
+    since: Stamp,
+    source: Option<&'static str>,
+    call: Option<&'static str>,
+    in_flight_since: Option<Stamp>,
+    as_of: Option<Stamp>,
+    reference: Option<Text>,
+    offset: Option<u64>,
+}
+
+/// One piece of evidence.
+#[derive(Debug, Serialize)]
+pub struct EvidenceJson {
+    source: &'static str,
+    at: Option<Stamp>,
+    text: Text,
+}
+
+impl From<&Evidence> for EvidenceJson {
+    fn from(evidence: &Evidence) -> Self {
+        Self { source: evidence.source.name(), at: stamp(evidence.at), text: evidence.text.clone() }
+    }
+}
+
+/// Node, sources and alarms of a moment.
+pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJson>) {
+    let header = moment.header();
+    let conditions = moment.snapshot.node.iter().flat_map(|node| &node.status.conditions);
+    let conditions = conditions.map(|c| ConditionJson {
+        kind: c.kind.clone(),
+        status: c.status.clone(),
+        reason: known(&c.reason),
+        message: known(&c.message),
+        since: stamp(c.last_transition_time),
+    });
+    let node = NodeJson {
+        name: known(&header.node),
+        ready: Some(header.ready).filter(|r| !r.is_empty()),
+        unschedulable: header.unschedulable,
+        kubelet_version: known(&header.kubelet),
+        runtime: known(&header.runtime),
+        kernel_version: known(&header.kernel),
+        conditions: conditions.collect(),
+    };
+    let sources = moment.snapshot.sources.iter().map(|(source, facts)| SourceJson {
+        name: source.name(),
+        state: source_state_word(&facts.state),
+        state_text: source_state_text(&facts.state, moment.now),
+        state_since: Stamp(facts.since),
+        live: facts.is_live(),
+        last_answer: stamp(facts.last_answer),
+        unanswered_since: stamp(facts.unanswered_since()),
+        dropped: facts.dropped,
+        error: match &facts.state {
+            SourceState::Retrying { error, .. } | SourceState::Forbidden { error } => Some(error.into()),
+            _ => None,
+        },
+    });
+    (node, sources.collect(), moment.alarms.iter().map(|alarm| AlarmJson::new(alarm, moment.now)).collect())
+}
+
+impl From<&SourceError> for ErrorJson {
+    fn from(error: &SourceError) -> Self {
+        let kind = match error.kind {
+            ErrorKind::Unreachable => "unreachable",
+            ErrorKind::Timeout => "timeout",
+            ErrorKind::Denied => "denied",
+            ErrorKind::Malformed => "malformed",
+            ErrorKind::Other => "other",
+        };
+        Self { kind, tried: error.tried.clone(), fix: known(&error.fix) }
+    }
+}
+
+impl AlarmJson {
+    fn new(alarm: &Alarm, now: Time) -> Self {
+        let kind = match alarm {
+            Alarm::Unanswered { .. } => "unanswered",
+            Alarm::PlegSilent { .. } => "pleg-silent",
+            Alarm::PullStalled { .. } => "pull-stalled",
+        };
+        let mut json = Self {
+            kind,
+            text: alarm_text(alarm, now),
+            since: Stamp(alarm.since()),
+            source: None,
+            call: None,
+            in_flight_since: None,
+            as_of: None,
+            reference: None,
+            offset: None,
+        };
+        match alarm {
+            Alarm::Unanswered { source, call, in_flight, .. } => {
+                (json.source, json.call) = (Some(source.name()), Some(call_name(*call)));
+                json.in_flight_since = stamp(*in_flight);
+            }
+            Alarm::PlegSilent { as_of, .. } => {
+                json.source = Some(Source::KubeletMetrics.name());
+                json.as_of = stamp(*as_of);
+            }
+            Alarm::PullStalled { reference, offset, .. } => {
+                json.source = Some(Source::Pulls.name());
+                (json.reference, json.offset) = (Some(reference.clone()), Some(*offset));
+            }
+        }
+        json
+    }
+}
+
+/// The name of a timed call in JSON.
+pub fn call_name(call: Call) -> &'static str {
+    match call {
+        Call::CriList => "cri-list",
+        Call::Metrics => "metrics",
+        Call::KubeletPods => "kubelet-pods",
+        Call::Configz => "configz",
+        Call::Healthz => "healthz",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_and_have_milliseconds_at_most() {
+        let json = |text: &str| serde_json::to_string(&Stamp(text.parse().unwrap())).unwrap();
+        assert_eq!(json("2026-07-01T12:00:00Z"), "\"2026-07-01T12:00:00Z\"");
+        assert_eq!(json("2026-07-01T14:00:00.123456789+02:00"), "\"2026-07-01T12:00:00.123Z\"");
+    }
+}

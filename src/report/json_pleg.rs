@@ -1,0 +1,221 @@
+//! Owns the document `PlegReport`.
+//! It must not print a quantile without saying that it is interpolated.
+
+use chrono::TimeDelta;
+use serde::Serialize;
+
+use super::json::{API_VERSION, AlarmJson, NodeJson, SourceJson, Stamp, call_name, known, stamp, surroundings};
+use super::pleg::{by_slowness, rate};
+use super::verdict::sentence;
+use crate::model::{Calls, OperationWindow, RelistWindow, Timing};
+use crate::observation::{Call, Time};
+use crate::text::Text;
+use crate::view::Moment;
+
+/// PLEG at a moment.
+#[derive(Debug, Serialize)]
+pub struct PlegReport {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    now: Stamp,
+    node: NodeJson,
+    sources: Vec<SourceJson>,
+    alarms: Vec<AlarmJson>,
+    verdict: &'static str,
+    verdict_text: String,
+    last_seen: Option<Stamp>,
+    last_seen_age_seconds: Option<f64>,
+    threshold_seconds: f64,
+    scraped_at: Option<Stamp>,
+    stale: bool,
+    kubelet_restarted: Option<Stamp>,
+    loop_blocked: Option<SaidJson>,
+    pleg_trouble: Option<SaidJson>,
+    relists_total: Option<TotalJson>,
+    own_calls: OwnJson,
+    windows: Vec<WindowJson>,
+    operations: Vec<OperationJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct SaidJson {
+    at: Stamp,
+    text: Text,
+}
+
+#[derive(Debug, Serialize)]
+struct TotalJson {
+    count: u64,
+    mean_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct WindowJson {
+    from: Stamp,
+    to: Stamp,
+    relists: u64,
+    per_second: Option<f64>,
+    mean_seconds: Option<f64>,
+    p50: Option<QuantileJson>,
+    p90: Option<QuantileJson>,
+    p99: Option<QuantileJson>,
+    beyond_10s: u64,
+    interval_mean_seconds: Option<f64>,
+    discarded: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct QuantileJson {
+    seconds: f64,
+    interpolated: bool,
+    at_least: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct OperationJson {
+    name: Option<Text>,
+    calls: u64,
+    per_second: f64,
+    mean_seconds: Option<f64>,
+    p50: Option<QuantileJson>,
+    p99: Option<QuantileJson>,
+    errors: u64,
+    total_calls: u64,
+    total_errors: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct OwnJson {
+    call: &'static str,
+    calls: usize,
+    failed: usize,
+    first: Option<Stamp>,
+    last: Option<TimingJson>,
+    worst: Option<TimingJson>,
+    mean_seconds: Option<f64>,
+    in_flight_since: Option<Stamp>,
+    in_flight_seconds: Option<f64>,
+    unanswered_since: Option<Stamp>,
+    unanswered_seconds: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct TimingJson {
+    at: Stamp,
+    took_seconds: f64,
+    ok: bool,
+}
+
+/// What the kept calls amount to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnStats {
+    /// Calls that ended without an answer.
+    pub failed: usize,
+    /// Mean of all that ended.
+    pub mean_seconds: Option<f64>,
+    /// The longest.
+    pub worst: Option<Timing>,
+}
+
+/// Mean and worst of the calls that are kept.
+pub fn own_stats(own: &Calls) -> OwnStats {
+    let count = own.done.len();
+    let sum: f64 = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum();
+    OwnStats {
+        failed: own.done.iter().filter(|t| !t.ok).count(),
+        mean_seconds: (count > 0).then(|| sum / count as f64),
+        worst: own.done.iter().max_by_key(|t| t.took_us).copied(),
+    }
+}
+
+/// The report.
+pub fn pleg_json(moment: &Moment) -> PlegReport {
+    let pleg = moment.pleg();
+    let (node, sources, alarms) = surroundings(moment);
+    let said =
+        |said: &Option<(Time, Text)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.clone() });
+    let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
+    PlegReport {
+        api_version: API_VERSION,
+        kind: "PlegReport",
+        now: Stamp(moment.now),
+        node,
+        sources,
+        alarms,
+        verdict: pleg.verdict(moment.now),
+        verdict_text: sentence(moment, &pleg),
+        last_seen: stamp(pleg.last_seen),
+        last_seen_age_seconds: pleg.last_seen_age.map(seconds),
+        threshold_seconds: seconds(pleg.threshold),
+        scraped_at: stamp(pleg.scraped_at),
+        stale: pleg.stale,
+        kubelet_restarted: stamp(pleg.restarted),
+        loop_blocked: said(&moment.snapshot.loop_blocked),
+        pleg_trouble: said(&moment.snapshot.pleg_trouble),
+        relists_total: pleg.total.map(total),
+        own_calls: own(&pleg.own, moment.now),
+        windows: pleg.windows.iter().map(window).collect(),
+        operations: by_slowness(&pleg.operations).into_iter().map(operation).collect(),
+    }
+}
+
+fn own(own: &Calls, now: Time) -> OwnJson {
+    let stats = own_stats(own);
+    let age = |at: Option<Time>| at.map(|at| seconds(now - at));
+    OwnJson {
+        call: call_name(Call::CriList),
+        calls: own.done.len(),
+        failed: stats.failed,
+        first: stamp(own.done.front().map(|t| t.at)),
+        last: own.done.back().copied().map(timing),
+        worst: stats.worst.map(timing),
+        mean_seconds: stats.mean_seconds,
+        in_flight_since: stamp(own.in_flight),
+        in_flight_seconds: age(own.in_flight),
+        unanswered_since: stamp(own.unanswered_since),
+        unanswered_seconds: age(own.unanswered_since),
+    }
+}
+
+fn timing(t: Timing) -> TimingJson {
+    TimingJson { at: Stamp(t.at), took_seconds: t.took_us as f64 / 1e6, ok: t.ok }
+}
+
+fn seconds(span: TimeDelta) -> f64 {
+    span.max(TimeDelta::zero()).num_milliseconds() as f64 / 1000.0
+}
+
+fn quantile(value: Option<(f64, bool)>) -> Option<QuantileJson> {
+    value.map(|(seconds, at_least)| QuantileJson { seconds, interpolated: true, at_least })
+}
+
+fn window(w: &RelistWindow) -> WindowJson {
+    WindowJson {
+        from: Stamp(w.from),
+        to: Stamp(w.to),
+        relists: w.relists,
+        per_second: rate(w),
+        mean_seconds: w.mean,
+        p50: quantile(w.p50),
+        p90: quantile(w.p90),
+        p99: quantile(w.p99),
+        beyond_10s: w.beyond,
+        interval_mean_seconds: w.interval,
+        discarded: w.discarded,
+    }
+}
+
+fn operation(o: &OperationWindow) -> OperationJson {
+    OperationJson {
+        name: known(&o.name),
+        calls: o.calls,
+        per_second: o.rate,
+        mean_seconds: o.mean,
+        p50: quantile(o.p50),
+        p99: quantile(o.p99),
+        errors: o.errors,
+        total_calls: o.total_calls,
+        total_errors: o.total_errors,
+    }
+}

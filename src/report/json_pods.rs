@@ -1,0 +1,183 @@
+//! Owns the document `PodList`.
+//! It must not name a field otherwise than `docs/json.md` does.
+
+use serde::Serialize;
+
+use super::json::{API_VERSION, AlarmJson, EvidenceJson, NodeJson, SourceJson, Stamp, known, stamp, surroundings};
+use super::shown;
+use crate::observation::Time;
+use crate::pipeline::{ContainerPlace, Next, Placed, Step};
+use crate::text::Text;
+use crate::view::{Filter, Moment, Trouble};
+
+/// Pods of a node with their places.
+#[derive(Debug, Serialize)]
+pub struct PodList {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    now: Stamp,
+    node: NodeJson,
+    sources: Vec<SourceJson>,
+    alarms: Vec<AlarmJson>,
+    counts: Counts,
+    pods: Vec<PodJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct Counts {
+    pods: usize,
+    failing: usize,
+    slow: usize,
+    moving: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct PodJson {
+    namespace: Text,
+    name: Text,
+    uid: Text,
+    status: Text,
+    status_from: &'static str,
+    ready: String,
+    restarts: u32,
+    last_restart: Option<Stamp>,
+    created: Option<Stamp>,
+    qos: Option<Text>,
+    #[serde(rename = "static")]
+    is_static: bool,
+    trouble: &'static str,
+    stage: &'static str,
+    stage_state: &'static str,
+    stage_since: Option<Stamp>,
+    reason: Option<Text>,
+    next: Option<NextJson>,
+    stages: Vec<StageJson>,
+    containers: Vec<ContainerJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct NextJson {
+    kind: &'static str,
+    at: Stamp,
+    estimated: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct StageJson {
+    name: &'static str,
+    state: &'static str,
+    since: Option<Stamp>,
+    until: Option<Stamp>,
+    took_ms: Option<i64>,
+    evidence: Vec<EvidenceJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ContainerJson {
+    name: Text,
+    kind: &'static str,
+    image: Option<Text>,
+    stage: &'static str,
+    stage_state: &'static str,
+    stage_since: Option<Stamp>,
+    state: Option<Text>,
+    message: Option<Text>,
+    ready: bool,
+    restarts: u32,
+    first_started: Option<Stamp>,
+    running_since: Option<Stamp>,
+    last_exit: Option<ExitJson>,
+    retry_at: Option<Stamp>,
+    evidence: Vec<EvidenceJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ExitJson {
+    code: i32,
+    reason: Option<Text>,
+    at: Option<Stamp>,
+}
+
+/// The pods that `filter` accepts.
+pub fn pods_json(moment: &Moment, filter: &Filter) -> PodList {
+    let (node, sources, alarms) = surroundings(moment);
+    let (pods, failing, slow, moving) = moment.header().pods;
+    let rows = shown(moment, filter);
+    PodList {
+        api_version: API_VERSION,
+        kind: "PodList",
+        now: Stamp(moment.now),
+        node,
+        sources,
+        alarms,
+        counts: Counts { pods, failing, slow, moving },
+        pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row.trouble))).collect(),
+    }
+}
+
+fn pod(placed: &Placed, trouble: Trouble) -> PodJson {
+    let (facts, place) = (&placed.facts, &placed.place);
+    let object = facts.object();
+    PodJson {
+        namespace: facts.namespace.clone(),
+        name: facts.name.clone(),
+        uid: facts.key.clone(),
+        status: place.status.word.clone(),
+        status_from: place.status_from.name(),
+        ready: place.status.ready_text(),
+        restarts: place.status.restarts,
+        last_restart: stamp(place.status.last_restart),
+        created: stamp(object.and_then(|pod| pod.metadata.creation_timestamp)),
+        qos: object.and_then(|pod| known(&pod.status.qos_class)),
+        is_static: facts.is_static(),
+        trouble: trouble.name(),
+        stage: place.stage.name(),
+        stage_state: place.state.name(),
+        stage_since: stamp(place.since),
+        reason: known(&place.reason),
+        next: place.next.map(next),
+        stages: place.steps.iter().map(stage).collect(),
+        containers: place.containers.iter().map(container).collect(),
+    }
+}
+
+fn next(next: Next) -> NextJson {
+    NextJson { kind: next.kind.name(), at: Stamp(next.at), estimated: next.estimated }
+}
+
+fn stage(step: &Step) -> StageJson {
+    StageJson {
+        name: step.stage.name(),
+        state: step.state.name(),
+        since: stamp(step.since),
+        until: stamp(step.until),
+        took_ms: step.took_ms(),
+        evidence: step.evidence.iter().map(EvidenceJson::from).collect(),
+    }
+}
+
+fn container(c: &ContainerPlace) -> ContainerJson {
+    let exit = |(code, reason, at): &(i32, Text, Option<Time>)| ExitJson {
+        code: *code,
+        reason: known(reason),
+        at: stamp(*at),
+    };
+    ContainerJson {
+        name: c.name.clone(),
+        kind: c.kind.name(),
+        image: known(&c.image),
+        stage: c.stage.name(),
+        stage_state: c.state.name(),
+        stage_since: stamp(c.since),
+        state: known(&c.word),
+        message: known(&c.message),
+        ready: c.ready,
+        restarts: c.restarts,
+        first_started: stamp(c.first_started),
+        running_since: stamp(c.running_since),
+        last_exit: c.last_exit.as_ref().map(exit),
+        retry_at: stamp(c.retry_at),
+        evidence: c.evidence.iter().map(EvidenceJson::from).collect(),
+    }
+}

@@ -1,0 +1,25 @@
+//! Owns what the commands print of a moment: tables, plain text and JSON.
+//! It must not compute anything that the screen could not show too, nor write anywhere: it makes strings.
+
+mod columns;
+mod json;
+mod json_pleg;
+mod json_pods;
+mod notes;
+mod pleg;
+mod table;
+mod verdict;
+
+pub use json::API_VERSION;
+pub use json_pleg::{PlegReport, pleg_json};
+pub use json_pods::{PodList, pods_json};
+pub use notes::notes;
+pub use pleg::pleg_text;
+pub use table::{Detail, pods_table};
+
+use crate::view::{Filter, Moment};
+
+/// Rows that a filter accepts, in the order of the view.
+pub fn shown(moment: &Moment, filter: &Filter) -> Vec<crate::view::Row> {
+    moment.rows().into_iter().filter(|row| filter.accepts(row)).collect()
+}

@@ -1,0 +1,64 @@
+//! Owns the table of pods: one line a pod, in the manner of `kubectl get pods`.
+//! It must not print anything but the table: what else is to be said are notes.
+
+use super::columns::{Align, Columns};
+use super::shown;
+use crate::observation::Time;
+use crate::view::{Filter, Moment, Row, clock};
+
+/// How much of a pod a line tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The reason is cut to the terminal.
+    Table,
+    /// Since when, the QoS class, and the whole reason.
+    Wide,
+}
+
+/// The table; empty when no pod is shown. `width` is the terminal's, if there is one.
+pub fn pods_table(moment: &Moment, filter: &Filter, detail: Detail, width: Option<usize>) -> String {
+    let rows = shown(moment, filter);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut head = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "STAGE", "STATE", "IN-STAGE"];
+    match detail {
+        Detail::Table => head.extend(["NEXT", "REASON"]),
+        Detail::Wide => head.extend(["SINCE", "QOS", "NEXT", "REASON"]),
+    }
+    let mut table = Columns::new(head.into_iter().map(|name| (name, Align::Left)));
+    for row in rows {
+        let wide = (detail == Detail::Wide).then(|| more(moment, &row));
+        table.row(cells(row, wide));
+    }
+    table.render(width.filter(|_| detail == Detail::Table))
+}
+
+fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
+    let mut cells = vec![
+        row.namespace.to_string(),
+        row.name.to_string(),
+        row.ready,
+        row.status.to_string(),
+        row.restarts,
+        row.age,
+        row.stage.name().to_owned(),
+        row.state.name().to_owned(),
+        row.in_stage,
+    ];
+    cells.extend(wide.into_iter().flatten());
+    cells.extend([row.next, row.reason]);
+    cells
+}
+
+fn more(moment: &Moment, row: &Row) -> [String; 2] {
+    let Some(placed) = moment.pod(&row.key) else { return Default::default() };
+    let since = placed.place.since.map(|at| moment_of(at, moment.now)).unwrap_or_default();
+    let qos = placed.facts.object().map(|pod| pod.status.qos_class.to_string()).unwrap_or_default();
+    [since, qos]
+}
+
+/// Time of day, with the date when that is another one.
+fn moment_of(at: Time, now: Time) -> String {
+    if at.date_naive() == now.date_naive() { clock(at) } else { at.format("%Y-%m-%dT%H:%M:%SZ").to_string() }
+}

@@ -1,0 +1,330 @@
+//! The binary as it is called: exit codes, what it says when it fails, and documents that hold what is documented.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const INCIDENT: &str = "tests/fixtures/incident";
+/// The same six minutes as a recording, which opens faster.
+const RECORDING: &str = "assets/demo/incident.kpt";
+const KUBECTL: &str = "tests/fixtures/kubectl/objects.json";
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kpodtrace"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> (i32, String, String) {
+    told(command(args).output().unwrap())
+}
+
+fn told(output: Output) -> (i32, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn json(args: &[&str]) -> Value {
+    let (code, out, err) = run(args);
+    assert_eq!(code, 0, "{args:?}: {err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// A folder for one test, empty at its begin.
+fn scratch(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+/// An error says what was tried and why it failed on one line, and what to do on the next; nothing goes to standard output.
+fn fails(args: &[&str], code: i32, what: &[&str]) {
+    let (got, out, err) = run(args);
+    assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+    assert!(err.starts_with("error: "), "{args:?}: {err}");
+    assert!(err.contains("\n  try: "), "{args:?}: {err}");
+    for words in what {
+        assert!(err.contains(words), "{args:?}: {words:?} in {err}");
+    }
+}
+
+#[test]
+fn without_an_input_it_says_what_this_version_can_do() {
+    for args in [&[][..], &["pods"], &["pleg"], &["record", "-o", "x.kpt"]] {
+        fails(args, 3, &["live", "--from", "kpodtrace demo"]);
+    }
+}
+
+#[test]
+fn inputs_that_are_none() {
+    let dir = scratch("none");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("empty"), "").unwrap();
+    std::fs::write(path("text"), "hello\n").unwrap();
+    std::fs::write(path("list.json"), r#"{"kind":"List","apiVersion":"v1","items":[]}"#).unwrap();
+    std::fs::create_dir(path("folder")).unwrap();
+    std::fs::write(path("cut.kpt"), &std::fs::read(RECORDING).unwrap()[..12]).unwrap();
+    fails(&["pods", "--from", &path("absent")], 3, &["absent", "No such file"]);
+    for name in ["empty", "text", "list.json", "folder", "cut.kpt"] {
+        fails(&["pods", "--from", &path(name)], 3, &[name]);
+        fails(&["pleg", "--from", &path(name)], 3, &[name]);
+    }
+}
+
+#[test]
+fn a_hostile_name_stays_text() {
+    let (_, _, err) = run(&["pods", "--from", "a\x1b]0;owned\x07\x1b[2Jb"]);
+    assert!(!err.contains('\x1b'), "{err:?}");
+}
+
+#[test]
+fn usage() {
+    for args in [
+        &["pods", "-o", "yaml", "--from", KUBECTL][..],
+        &["pleg", "-o", "table", "--from", KUBECTL],
+        &["pods", "--at", "noon", "--from", KUBECTL],
+        &["demo", "--speed", "0"],
+        &["nonsense"],
+        &["record", "--from", KUBECTL],
+    ] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
+        assert!(err.starts_with("error: "), "{args:?}: {err}");
+    }
+    let (_, _, err) = run(&["pods", "-o", "yaml", "--from", KUBECTL]);
+    assert!(err.contains("table, wide, json"), "{err}");
+}
+
+#[test]
+fn a_moment_outside_the_input_names_what_there_is() {
+    for at in ["2020-01-01T00:00:00Z", "03:00:00", "+3h"] {
+        fails(
+            &["pods", "--from", RECORDING, "--at", at],
+            2,
+            &["--at", "outside", "2026-11-29T12:38:", "2026-11-29T12:4"],
+        );
+    }
+}
+
+#[test]
+fn moments_of_an_input() {
+    let now =
+        |at: &str| json(&["pods", "--from", RECORDING, "--at", at, "-o", "json"])["now"].as_str().unwrap().to_owned();
+    assert_eq!(now("12:42:10"), "2026-11-29T12:42:10Z");
+    assert_eq!(now("2026-11-29T13:42:10+01:00"), "2026-11-29T12:42:10Z");
+    let begin: chrono::DateTime<chrono::Utc> = now("+0s").parse().unwrap();
+    let later: chrono::DateTime<chrono::Utc> = now("+1m30s").parse().unwrap();
+    assert_eq!((later - begin).num_seconds(), 90);
+}
+
+#[test]
+fn help_and_version() {
+    for (args, words) in
+        [(&["--help"][..], "kpodtrace demo"), (&["pods", "--help"], "--failing"), (&["-V"], "kpodtrace 0.")]
+    {
+        let (code, out, err) = run(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        assert!(out.contains(words), "{args:?}: {out}");
+    }
+}
+
+#[test]
+fn kubectl_objects_as_a_table() {
+    let (code, out, err) = run(&["pods", "--from", KUBECTL]);
+    assert_eq!(code, 0, "{err}");
+    let mut lines = out.lines();
+    let head: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    let names = "NAMESPACE NAME READY STATUS RESTARTS AGE STAGE STATE IN-STAGE NEXT REASON";
+    assert_eq!(head, names.split(' ').collect::<Vec<_>>());
+    assert!(lines.all(|line| line.split_whitespace().count() >= head.len() - 1), "{out}");
+    assert!(out.contains("lab-static-node-a"), "{out}");
+    assert!(err.lines().all(|line| line.starts_with("note: ")), "{err}");
+    assert!(err.contains("nothing is known from cri"), "{err}");
+}
+
+#[test]
+fn standard_input() {
+    let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join(KUBECTL)).unwrap();
+    let (code, out, err) = told(command(&["pods", "--from", "-"]).stdin(file).output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(out, run(&["pods", "--from", KUBECTL]).1);
+    let mut child = command(&["pods", "--from", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"no json").unwrap();
+    assert_eq!(told(child.wait_with_output().unwrap()).0, 3);
+}
+
+#[test]
+fn filters() {
+    let rows = |more: &[&str]| {
+        let args = [&["pods", "--from", RECORDING, "--at", "12:42:10"], more].concat();
+        run(&args).1.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (all, failing, one) = (rows(&[]), rows(&["--failing"]), rows(&["-n", "s-sidecar"]));
+    assert!(failing.len() < all.len() && !failing.is_empty());
+    assert!(failing.iter().all(|line| all.contains(line) || !line.is_empty()));
+    assert!(!one.is_empty() && one.iter().all(|line| line.starts_with("s-sidecar ")), "{one:?}");
+    let (code, out, err) = run(&["pods", "--from", RECORDING, "-n", "nowhere"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(err.contains("no pods in namespace nowhere"), "{err}");
+}
+
+#[test]
+fn exit_codes_only_when_asked_for() {
+    assert_eq!(run(&["pods", "--from", RECORDING]).0, 0);
+    assert_eq!(run(&["pods", "--from", RECORDING, "--exit-code"]).0, 1);
+    assert_eq!(run(&["pods", "--from", RECORDING, "-n", "s-healthy-web", "--exit-code"]).0, 0);
+    assert_eq!(
+        run(&["pods", "--from", RECORDING, "-n", "s-healthy-web", "--exit-code", "--at", "12:42:10"]).0,
+        1,
+        "an alarm"
+    );
+    assert_eq!(run(&["pleg", "--from", RECORDING, "--exit-code"]).0, 0);
+    assert_eq!(run(&["pleg", "--from", RECORDING, "--exit-code", "--at", "12:42:10"]).0, 1);
+    assert_eq!(run(&["pleg", "--from", KUBECTL, "--exit-code"]).0, 3, "nothing is known of PLEG");
+}
+
+#[test]
+fn the_hang_is_plain_while_the_metrics_do_not_answer() {
+    let at = ["pleg", "--from", RECORDING, "--at", "12:42:10"];
+    let (code, out, _) = run(&at);
+    assert_eq!(code, 0);
+    let verdict = out.lines().nth(2).unwrap();
+    assert!(verdict.starts_with("HANGING: the container runtime has not answered"), "{out}");
+    assert!(out.contains("metrics have not answered for"), "{out}");
+    let report = json(&[&at[..], &["-o", "json"]].concat());
+    assert_eq!(report["verdict"], "hanging");
+    let waited = report["own_calls"]["unanswered_seconds"].as_f64().unwrap();
+    assert!((25.0..=35.0).contains(&waited), "{waited}");
+    assert!(report["alarms"].as_array().unwrap().iter().any(|a| a["kind"] == "unanswered" && a["source"] == "cri"));
+    // Once the metrics are back they tell of it too.
+    let after = json(&["pleg", "--from", RECORDING, "--at", "12:42:20", "-o", "json"]);
+    let last = after["windows"].as_array().unwrap().last().unwrap();
+    assert_eq!((last["beyond_10s"].as_u64(), &after["verdict"]), (Some(1), &Value::from("slow")));
+    assert_eq!(last["p99"]["at_least"], true);
+}
+
+#[test]
+fn the_wide_table_has_more_columns_and_nothing_is_cut() {
+    let (_, out, _) = run(&["pods", "--from", RECORDING, "-o", "wide"]);
+    let head: Vec<_> = out.lines().next().unwrap().split_whitespace().collect();
+    assert!(head.contains(&"SINCE") && head.contains(&"QOS"), "{head:?}");
+    assert!(out.contains("dmesg(1) may have more information after failed mount system call."), "{out}");
+}
+
+#[test]
+fn a_recording_shows_what_its_import_shows() {
+    let dir = scratch("record");
+    let file = dir.join("made.kpt");
+    let file = file.to_str().unwrap();
+    let (code, out, err) = run(&["record", "--from", INCIDENT, "-o", file]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    for at in ["12:39:00", "12:42:10"] {
+        for what in ["pods", "pleg"] {
+            let of = |from| json(&[what, "--from", from, "--at", at, "-o", "json"]);
+            assert_eq!(of(file), of(INCIDENT), "{what} at {at}");
+        }
+    }
+    fails(&["record", "--from", INCIDENT, "-o", file], 3, &["exists already"]);
+    fails(&["record", "--from", INCIDENT, "-o", "/nonexistent/x.kpt"], 3, &["cannot create"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = command(&["pods", "--from", RECORDING, "-o", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let (code, _, err) = told(child.wait_with_output().unwrap());
+    assert_eq!((code, err.as_str()), (0, ""));
+}
+
+/// Every key of a document, wherever it stands.
+fn keys(value: &Value, out: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                out.insert(key.clone());
+                keys(value, out);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| keys(value, out)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).unwrap();
+    let mut seen = BTreeSet::new();
+    for (from, at) in [(RECORDING, Some("12:40:00")), (RECORDING, Some("12:42:10")), (RECORDING, None), (KUBECTL, None)]
+    {
+        let at: Vec<&str> = at.into_iter().flat_map(|at| ["--at", at]).collect();
+        for what in ["pods", "pleg"] {
+            keys(&json(&[&[what, "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
+        }
+    }
+    assert!(seen.len() > 80, "the documents were full: {}", seen.len());
+    let missing: Vec<_> = seen.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "docs/json.md does not name {missing:?}");
+}
+
+#[test]
+fn documented_scalars_are_there_though_nothing_is_known() {
+    let list = json(&["pods", "--from", KUBECTL, "-o", "json"]);
+    assert_eq!((list["apiVersion"].as_str(), list["kind"].as_str()), (Some("kpodtrace/v1alpha1"), Some("PodList")));
+    for key in ["now", "node", "sources", "alarms", "counts", "pods"] {
+        assert!(list.get(key).is_some(), "{key}");
+    }
+    let pod = list["pods"].as_array().unwrap().iter().find(|pod| pod["name"] == "lab-static-node-a").unwrap();
+    for key in [
+        "namespace",
+        "name",
+        "uid",
+        "status",
+        "status_from",
+        "ready",
+        "restarts",
+        "last_restart",
+        "created",
+        "qos",
+        "static",
+        "trouble",
+        "stage",
+        "stage_state",
+        "stage_since",
+        "reason",
+        "next",
+        "stages",
+        "containers",
+    ] {
+        assert!(pod.get(key).is_some(), "{key}");
+    }
+    assert_eq!((&pod["reason"], &pod["next"]), (&Value::Null, &Value::Null));
+    let stages = pod["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 12);
+    for stage in stages {
+        for key in ["name", "state", "since", "until", "took_ms", "evidence"] {
+            assert!(stage.get(key).is_some(), "{key}");
+        }
+        for time in ["since", "until"].iter().filter_map(|key| stage[key].as_str()) {
+            assert!(time.ends_with('Z') && time.len() <= "2026-11-29T12:00:00.000Z".len(), "{time}");
+        }
+    }
+    let report = json(&["pleg", "--from", KUBECTL, "-o", "json"]);
+    assert_eq!((report["kind"].as_str(), report["verdict"].as_str()), (Some("PlegReport"), Some("unknown")));
+    for key in ["last_seen", "last_seen_age_seconds", "scraped_at", "kubelet_restarted", "relists_total"] {
+        assert_eq!(report.get(key), Some(&Value::Null), "{key}");
+    }
+}
