@@ -30,7 +30,8 @@ use crate::objects::{Event, Node, Pod};
 use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time};
 use crate::text::Text;
 
-/// Everything known, and what was derived on the way. Serialised it is a keyframe.
+/// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
+/// good: a field that is added, here or in what it holds, has a default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Model {

@@ -66,8 +66,8 @@ pub struct ContainerPlace {
     pub running_since: Option<Time>,
     /// Exit code and reason of the last end.
     pub last_exit: Option<(i32, Text, Option<Time>)>,
-    /// Earliest next start, from the back-off in the waiting message.
-    pub retry_at: Option<Time>,
+    /// Earliest next start, and whether that is worked out from the restarts rather than said in the waiting message.
+    pub retry_at: Option<(Time, bool)>,
     /// What the sources say, each for itself.
     pub evidence: Vec<Evidence>,
     /// First times at which image, creation and start were done.
@@ -163,11 +163,22 @@ pub fn place_container(
     };
     settle(&mut place, facts, status, state, cri.map(|c| &**c));
     // Ended well, and started again all the same: a restart is pending.
-    let comes_again = kind != ContainerKind::Init && policy == "Always";
-    if comes_again && place.stage == Stage::Running && place.state == StageState::Done {
+    let always = kind != ContainerKind::Init && policy == "Always";
+    if always && place.stage == Stage::Running && place.state == StageState::Done {
         place.state = StageState::Failed;
     }
+    let comes_again = place.state == StageState::Failed && matches!(policy, "Always" | "OnFailure");
+    if comes_again && place.retry_at.is_none() && place.running_since.is_none() && place.stage >= Stage::Start {
+        place.retry_at = place.since.and_then(|end| estimated_retry(end, place.restarts)).map(|at| (at, true));
+    }
     place
+}
+
+/// When a container that ended at `end` may start again: at once the first time, then after a delay that doubles with
+/// every restart (pkg/kubelet/kubelet.go, MaxCrashLoopBackOff). The API shows the end and not yet the back-off.
+fn estimated_retry(end: Time, restarts: u32) -> Option<Time> {
+    let delay = 10i64.checked_shl(restarts.checked_sub(1)?.min(16))?;
+    end.checked_add_signed(TimeDelta::seconds(delay.min(300)))
 }
 
 fn settle(
@@ -222,7 +233,7 @@ fn settle(
     if waiting.reason == "CrashLoopBackOff" {
         let last = status.and_then(|s| s.last_state.terminated.as_ref());
         let finished = last.and_then(|t| real(t.finished_at));
-        place.retry_at = finished.zip(back_off(&waiting.message)).map(|(at, delay)| at + delay);
+        place.retry_at = finished.zip(back_off(&waiting.message)).map(|(at, delay)| (at + delay, false));
         let never = last.is_some_and(|t| never_ran(&t.reason)) || !place.ran;
         (place.stage, place.state) = (if never { Stage::Start } else { Stage::Running }, StageState::Failed);
         place.since = first_failure(facts, &name).or(word_since);
@@ -282,7 +293,11 @@ fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerSt
     });
     place.stage = Stage::Probes;
     place.state = if failing.is_some() { StageState::Failed } else { StageState::Active };
-    place.message = failing.map(|e| e.message.clone()).unwrap_or_default();
+    place.message = match failing {
+        Some(event) => event.message.clone(),
+        None if !started => "the startup probe has not passed yet".into(),
+        None => "the readiness probe has not passed yet".into(),
+    };
 }
 
 fn end(place: &mut ContainerPlace, exit_code: i32, reason: &Text, message: &Text, finished: Option<Time>) {
@@ -394,6 +409,13 @@ fn evidence(facts: &PodFacts, status: Option<&ContainerStatus>, cri: Option<&Con
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ladder_of_restarts() {
+        let end = Time::from_timestamp(1000, 0).unwrap();
+        let after = |restarts| estimated_retry(end, restarts).map(|at| (at - end).num_seconds());
+        assert_eq!([0, 1, 2, 4, 6, 99].map(after), [None, Some(10), Some(20), Some(80), Some(300), Some(300)]);
+    }
 
     #[test]
     fn back_off_of_the_waiting_message() {

@@ -108,7 +108,7 @@ pub(super) fn probes(s: &Steps, before: &[Step]) -> Step {
         ));
     }
     if ended(s) {
-        step.state = if s.facts.first_ready.is_some() { StageState::Done } else { StageState::Unknown };
+        step.state = was_ready(s);
         return step;
     }
     let waits: Vec<_> = probed().filter(|c| c.stage == Stage::Probes).collect();
@@ -152,7 +152,7 @@ pub(super) fn ready(s: &Steps, before: &[Step]) -> Step {
         step.state = StageState::Done;
         step.until = condition.and_then(|c| c.last_transition_time);
     } else if ended(s) {
-        step.state = if s.facts.first_ready.is_some() { StageState::Done } else { StageState::Unknown };
+        step.state = was_ready(s);
         step.until = s.facts.first_ready;
     } else if step.state == StageState::Active && running_failed(s) {
         step.state = StageState::Waiting;
@@ -224,6 +224,15 @@ fn first_start(s: &Steps) -> Option<Time> {
 fn exits(s: &Steps) -> Vec<Evidence> {
     let failing = s.containers.iter().filter(|c| is_failing(c) || s.phase() == "Failed");
     failing.flat_map(|c| c.evidence.iter().map(|e| named(c, e))).collect()
+}
+
+/// Of a pod that has ended: whether it was ever ready, where a source saw it while it ran.
+fn was_ready(s: &Steps) -> StageState {
+    match s.facts.first_ready {
+        Some(_) => StageState::Done,
+        None if s.ever_created() => StageState::Unknown,
+        None => StageState::Waiting,
+    }
 }
 
 /// Nothing of the pod will run again.

@@ -22,7 +22,7 @@ pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
         return None;
     }
     let restart = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).filter_map(|c| c.retry_at).min();
-    let restart = restart.map(|at| Next { kind: NextKind::Restart, at, estimated: false });
+    let restart = restart.map(|(at, estimated)| Next { kind: NextKind::Restart, at, estimated });
     let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at, estimated: true });
     let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at, estimated: true });
     restart.or(pull).or(startup)

@@ -82,6 +82,9 @@ fn terminating(s: &Steps) -> Text {
     let Some(pod) = s.pod else {
         return "gone from the API server; the runtime still has something of it".into();
     };
+    if let Some(failure) = terminating::kill_failure(s) {
+        return failure.text;
+    }
     if terminating::all_gone(s) {
         let held: Vec<&str> = pod.metadata.finalizers.iter().map(Text::as_str).collect();
         return match held.as_slice() {
@@ -89,7 +92,7 @@ fn terminating(s: &Steps) -> Text {
             held => format!("containers are gone; finalizers hold the object: {}", held.join(", ")).into(),
         };
     }
-    if let Some(event) = last_event(s.facts, &["FailedKillPod", "FailedPreStopHook"], &[]) {
+    if let Some(event) = last_event(s.facts, &["FailedPreStopHook"], &[]) {
         return event.message.clone();
     }
     let left: Vec<&str> = s.containers.iter().filter(|c| c.running_since.is_some()).map(|c| c.name.as_str()).collect();

@@ -26,16 +26,26 @@ pub(super) fn terminating(s: &Steps) -> Step {
     }
     let hook = last_event(s.facts, &["FailedPreStopHook"], &[]);
     step.evidence.extend(hook.map(|e| Evidence::event(e)));
-    let kill = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= step.since);
-    step.evidence.extend(kill.map(|e| Evidence::event(e)));
-    if all_gone(s) {
-        if !pod.metadata.finalizers.is_empty() {
-            step.state = StageState::Waiting;
-        }
-    } else if kill.is_some() {
+    let failure = kill_failure(s);
+    if failure.is_some() {
         step.state = StageState::Failed;
+    } else if all_gone(s) && !pod.metadata.finalizers.is_empty() {
+        step.state = StageState::Waiting;
     }
+    step.evidence.extend(failure);
     step
+}
+
+/// The last failure to stop the pod or its sandbox since it was asked to stop. Events about it are rare: the kubelet's
+/// log has every one.
+pub(super) fn kill_failure(s: &Steps) -> Option<Evidence> {
+    let metadata = &s.pod?.metadata;
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
+    let since = metadata.deletion_timestamp? - chrono::TimeDelta::try_seconds(grace)?;
+    let event = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= Some(since)).map(|e| Evidence::event(e));
+    let log = s.facts.log.as_ref().and_then(|l| l.sync_error.as_ref());
+    let log = log.filter(|(at, error)| *at >= since && error.contains("error killing"));
+    event.or(log.map(|(at, error)| Evidence::new(Source::KubeletLog, Some(*at), error.clone())))
 }
 
 /// Nothing of the pod is left on the node, as far as the sources show.

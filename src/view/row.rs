@@ -11,6 +11,9 @@ use crate::text::Text;
 /// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
 const SLOW_S: i64 = 30;
 
+/// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
+const UNSTEADY_S: i64 = 600;
+
 /// How troubled a pod is; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trouble {
@@ -18,6 +21,8 @@ pub enum Trouble {
     Done,
     /// Running and Ready.
     Well,
+    /// Running and Ready, and restarted not long ago.
+    Unsteady,
     /// On its way.
     Moving,
     /// On its way for long, or terminating beyond its grace.
@@ -37,6 +42,7 @@ impl Trouble {
         match self {
             Trouble::Done => "done",
             Trouble::Well => "well",
+            Trouble::Unsteady => "unsteady",
             Trouble::Moving => "moving",
             Trouble::Slow => "slow",
             Trouble::Failed => "failed",
@@ -111,7 +117,11 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
     match (place.stage, place.state) {
         (_, StageState::Failed) => Trouble::Failed,
         (Stage::Running, StageState::Done) => Trouble::Done,
-        (Stage::Running, _) => Trouble::Well,
+        (Stage::Running, _) => {
+            let last = place.status.last_restart.filter(|_| place.status.restarts > 0);
+            let recent = last.is_some_and(|at| now - at < TimeDelta::seconds(UNSTEADY_S));
+            if recent { Trouble::Unsteady } else { Trouble::Well }
+        }
         (Stage::Terminating, StageState::Done) => Trouble::Done,
         (Stage::Terminating, _) => match place.next {
             Some(next) if next.kind == NextKind::GraceEnds && next.at >= now => Trouble::Moving,
