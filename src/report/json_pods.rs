@@ -89,6 +89,7 @@ struct ContainerJson {
     running_since: Option<Stamp>,
     last_exit: Option<ExitJson>,
     retry_at: Option<Stamp>,
+    retry_estimated: Option<bool>,
     evidence: Vec<EvidenceJson>,
 }
 
@@ -177,7 +178,8 @@ fn container(c: &ContainerPlace) -> ContainerJson {
         first_started: stamp(c.first_started),
         running_since: stamp(c.running_since),
         last_exit: c.last_exit.as_ref().map(exit),
-        retry_at: stamp(c.retry_at),
+        retry_at: stamp(c.retry_at.map(|(at, _)| at)),
+        retry_estimated: c.retry_at.map(|(_, estimated)| estimated),
         evidence: c.evidence.iter().map(EvidenceJson::from).collect(),
     }
 }
