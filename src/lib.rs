@@ -11,4 +11,5 @@ pub mod record;
 pub mod report;
 pub mod session;
 pub mod text;
+pub mod tui;
 pub mod view;

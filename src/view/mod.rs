@@ -1,12 +1,14 @@
 //! Owns what both consumers show of a moment: rows and their order, the header, PLEG, words and durations.
 //! It must not draw, print, or decide anything that the pipeline decides.
 
+mod detail;
 mod header;
 mod moment;
 mod pleg;
 mod row;
 mod words;
 
+pub use detail::{Detail, Sides};
 pub use header::{Header, SourceLine};
 pub use moment::Moment;
 pub use pleg::PlegView;

@@ -1,0 +1,142 @@
+//! Owns text in display cells: measuring, cutting, filling, wrapping, and putting it into a buffer.
+//! It must not split a grapheme, nor put anything where a control character could pass.
+
+use std::borrow::Cow;
+
+use ratatui::buffer::{Buffer, CellWidth};
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Line;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Width in cells.
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.graphemes(true).map(|g| usize::from(g.cell_width())).sum() }
+}
+
+/// Without line feeds, tabs and variation selectors: terminals disagree on the width of what a selector follows.
+fn clean(text: &str) -> Cow<'_, str> {
+    let selector = |c: char| ('\u{fe00}'..='\u{fe0f}').contains(&c);
+    if !text.contains(|c: char| c.is_control() || selector(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| !selector(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect())
+}
+
+/// At most `max` cells; what was cut ends with `…`.
+pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
+    let text = clean(text);
+    if width(&text) <= max {
+        return text;
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for grapheme in text.graphemes(true) {
+        let next = used + width(grapheme);
+        if next > max {
+            break;
+        }
+        out.push_str(grapheme);
+        used = next;
+    }
+    if max > 0 {
+        out.push('…');
+    }
+    Cow::Owned(out)
+}
+
+/// Exactly `cells` cells: cut, or filled with spaces.
+pub fn fit(text: &str, cells: usize) -> String {
+    let mut out = cut(text, cells).into_owned();
+    let missing = cells.saturating_sub(width(&out));
+    out.extend(std::iter::repeat_n(' ', missing));
+    out
+}
+
+/// Lines of at most `max` cells, broken at spaces where that is possible; line feeds break too.
+pub fn wrap(text: &str, max: usize) -> Vec<String> {
+    let max = max.max(2);
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let line = clean(line);
+        let (mut current, mut used) = (String::new(), 0);
+        for word in line.split_whitespace() {
+            let cells = width(word);
+            if used > 0 && used + 1 + cells > max {
+                lines.push(std::mem::take(&mut current));
+                used = 0;
+            }
+            if used > 0 {
+                current.push(' ');
+                used += 1;
+            }
+            for grapheme in word.graphemes(true) {
+                if used + width(grapheme) > max {
+                    lines.push(std::mem::take(&mut current));
+                    used = 0;
+                }
+                current.push_str(grapheme);
+                used += width(grapheme);
+            }
+        }
+        if !current.is_empty() {
+            lines.push(current);
+        }
+    }
+    lines
+}
+
+/// Puts text at `x`, cut at `right`; gives the column behind it.
+pub fn put(buffer: &mut Buffer, x: u16, y: u16, right: u16, text: &str, style: Style) -> u16 {
+    let right = right.min(buffer.area.right());
+    if x >= right || y >= buffer.area.bottom() {
+        return x;
+    }
+    let room = usize::from(right - x);
+    buffer.set_stringn(x, y, cut(text, room), room, style).0
+}
+
+/// Puts a line of styled pieces into one row of `area`.
+pub fn put_line(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
+    if row >= area.height {
+        return;
+    }
+    let mut x = area.x;
+    for span in &line.spans {
+        x = put(buffer, x, area.y + row, area.right(), &span.content, line.style.patch(span.style));
+    }
+}
+
+/// Ends `text` at the right border of a row; nothing when it does not fit behind `x`.
+pub fn put_right(buffer: &mut Buffer, area: Rect, row: u16, x: u16, text: &str, style: Style) {
+    let cells = width(text) as u16;
+    if row < area.height && cells > 0 && x + cells < area.right() {
+        put(buffer, area.right() - cells, area.y + row, area.right(), text, style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_by_cells_and_never_inside_a_grapheme() {
+        assert_eq!(cut("kubelet", 7), "kubelet");
+        assert_eq!(cut("kubelet", 5), "kube…");
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2), "e\u{301}…");
+        assert_eq!((cut("abc", 1), cut("abc", 0)), ("…".into(), "".into()));
+        assert_eq!(width(&fit(&"x".repeat(253), 20)), 20);
+        assert_eq!(width(&fit("日本語", 4)), 4);
+    }
+
+    #[test]
+    fn wrapped_lines_fit() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(wrap("a\nb\n\nc", 9), ["a", "b", "c"]);
+        assert!(wrap("日本語 日本語", 5).iter().all(|l| width(l) <= 5));
+    }
+}

@@ -1,0 +1,48 @@
+//! Owns the line that counts pods and says which of them are shown.
+//! It must not count what the header of the view does not.
+//!
+//! ```text
+//! 42 pods  3 failing  1 slow  2 moving                    /web▸ 4 shown, only failing
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Picture;
+use super::app::App;
+use super::cells::{put, put_right};
+use super::theme::{Role, Theme};
+
+/// Draws the line.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let (all, failing, slow, moving) = picture.header.pods;
+    let pieces = [
+        (format!("{all} pod{}", if all == 1 { "" } else { "s" }), Role::Heading),
+        (format!("{failing} failing"), if failing > 0 { Role::Trouble } else { Role::Muted }),
+        (format!("{slow} slow"), if slow > 0 { Role::Slow } else { Role::Muted }),
+        (format!("{moving} moving"), if moving > 0 { Role::Active } else { Role::Muted }),
+    ];
+    let mut x = area.x;
+    for (text, role) in &pieces {
+        x = put(buffer, x, area.y, area.right(), text, theme.style(*role)) + 2;
+    }
+    let mut shown = Vec::new();
+    if let Some(namespace) = &app.filter.namespace {
+        shown.push(format!("namespace {namespace}"));
+    }
+    if app.filter.failing {
+        shown.push("only failing".to_owned());
+    }
+    if !app.filter.words.is_empty() && !app.typing {
+        shown.push(format!("filter {}", app.filter.words));
+    }
+    if picture.shown.len() < picture.rows.len() || !shown.is_empty() {
+        shown.push(format!("{} shown", picture.shown.len()));
+    }
+    let text = shown.join(" · ");
+    let room = usize::from(area.right().saturating_sub(x + 1));
+    put_right(buffer, area, 0, x, &super::cells::cut(&text, room), theme.style(Role::Heading));
+}

@@ -1,0 +1,89 @@
+//! Owns the screen: the terminal's life cycle, the loop, and one file per region of what is drawn.
+//! It must not observe, record or decide: moments come through [`Feed`], and every fact on the screen is the view's.
+
+mod alarms;
+mod app;
+mod cells;
+mod columns;
+mod counts;
+mod feed;
+mod footer;
+mod glyphs;
+mod header;
+mod help;
+mod keys;
+mod output;
+mod paint;
+mod picture;
+mod pleg;
+mod pod;
+mod pod_containers;
+mod pod_events;
+mod pod_stages;
+mod reason;
+mod run;
+mod screen;
+mod sources;
+mod table;
+mod terminal;
+mod theme;
+mod watch;
+
+use std::io;
+
+use thiserror::Error;
+
+pub use app::{App, Flow};
+pub use feed::Feed;
+pub use keys::{Action, BINDINGS, Binding, Context, Key};
+pub use paint::Painter;
+pub use picture::Picture;
+pub use run::run;
+pub use theme::{Role, Theme};
+
+/// What the command line asks of the screen.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Draw ASCII only, whatever the locale.
+    pub ascii: bool,
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// Begin with only the pods that are failing or slow.
+    pub failing: bool,
+}
+
+/// Why the screen ended, other than by `q`.
+#[derive(Debug, Error)]
+pub enum TuiError {
+    /// There is no terminal to draw on.
+    #[error("standard output is not a terminal; `kpodtrace pods` prints the same table")]
+    NotATerminal,
+    /// The terminal cannot place a cursor.
+    #[error("TERM=dumb cannot show a screen; `kpodtrace pods` prints the same table")]
+    Dumb,
+    /// The terminal could not be set up, read or written.
+    #[error("the terminal failed: {0}")]
+    Terminal(#[from] io::Error),
+    /// A signal asked the program to end.
+    #[error("ended by signal {0}")]
+    Signal(i32),
+    /// The terminal is gone.
+    #[error("the terminal is gone")]
+    HangUp,
+}
+
+impl TuiError {
+    /// The exit code that a shell expects.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            TuiError::Signal(number) => 128 + number,
+            TuiError::HangUp => 128 + signal_hook::consts::SIGHUP,
+            TuiError::NotATerminal | TuiError::Dumb | TuiError::Terminal(_) => 1,
+        }
+    }
+
+    /// Nobody needs to be told: whoever ended the program knows.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self, TuiError::Signal(_) | TuiError::HangUp)
+    }
+}

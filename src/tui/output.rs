@@ -1,0 +1,85 @@
+//! Owns the thread that writes frames to the terminal, one at a time.
+//! It must not make anybody wait: a terminal that is slow or stopped only means that frames are left out.
+
+use std::io::{self, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::watch::Message;
+
+/// Frames that may wait: the writer is given one only when it is idle.
+const WAITING: usize = 1;
+
+/// The writer.
+pub struct Output {
+    frames: SyncSender<Vec<u8>>,
+    busy: Arc<AtomicBool>,
+}
+
+impl Output {
+    /// Starts the writer; it tells `loop_` of every frame that is written, and of the end of the terminal.
+    pub fn start(loop_: SyncSender<Message>) -> io::Result<Self> {
+        let (frames, waiting) = sync_channel(WAITING);
+        let busy = Arc::new(AtomicBool::new(false));
+        let shared = busy.clone();
+        thread::Builder::new().name("output".into()).spawn(move || write_frames(&waiting, &shared, &loop_))?;
+        Ok(Self { frames, busy })
+    }
+
+    /// A frame is being written.
+    pub fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire)
+    }
+
+    /// Hands a frame over. False when the terminal is gone.
+    pub fn send(&self, frame: Vec<u8>) -> bool {
+        self.busy.store(true, Ordering::Release);
+        !matches!(self.frames.try_send(frame), Err(TrySendError::Disconnected(_)))
+    }
+
+    /// Waits until all is written, but not longer than `limit`.
+    pub fn settle(&self, limit: Duration) {
+        let end = Instant::now() + limit;
+        while self.is_busy() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn write_frames(waiting: &Receiver<Vec<u8>>, busy: &AtomicBool, loop_: &SyncSender<Message>) {
+    while let Ok(frame) = waiting.recv() {
+        let written = write_all(&frame);
+        busy.store(false, Ordering::Release);
+        if written.is_err() {
+            // The hang-up guard or the next frame tells the loop should its channel be full.
+            let _ = loop_.try_send(Message::HangUp);
+            return;
+        }
+        let _ = loop_.try_send(Message::Written);
+    }
+}
+
+/// Writes without the lock of the standard library: whoever restores the terminal must not wait for it.
+fn write_all(mut bytes: &[u8]) -> Result<(), Errno> {
+    let stdout = stdout();
+    while !bytes.is_empty() {
+        match rustix::io::write(&stdout, bytes) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            // Somebody who shares the terminal has made it non-blocking.
+            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(other) => return Err(other),
+            },
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Owns what a frame is drawn from: one moment with its rows, header and PLEG worked out once.
+//! It must not change while it is shown: the next moment makes a new one.
+
+use crate::text::Text;
+use crate::view::{Filter, Header, Moment, PlegView, Row};
+
+use super::cells::width;
+
+/// A moment, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The moment.
+    pub moment: Moment,
+    /// What is shown: a recording's name and speed, or that it is live.
+    pub title: Text,
+    /// The header.
+    pub header: Header,
+    /// PLEG.
+    pub pleg: PlegView,
+    /// Every pod, trouble first.
+    pub rows: Vec<Row>,
+    /// The rows that the filter shows.
+    pub shown: Vec<usize>,
+    /// Widest `namespace/name` and STATUS of all rows, cells.
+    pub widest: (usize, usize),
+}
+
+impl Picture {
+    /// Works a moment out.
+    pub fn new(moment: Moment, title: &str, filter: &Filter) -> Self {
+        let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
+        let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
+        let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
+        let mut picture =
+            Self { moment, title: title.into(), header, pleg, rows, shown: Vec::new(), widest: (name, status) };
+        picture.filter(filter);
+        picture
+    }
+
+    /// Chooses the rows again.
+    pub fn filter(&mut self, filter: &Filter) {
+        self.shown = (0..self.rows.len()).filter(|&i| filter.accepts(&self.rows[i])).collect();
+    }
+
+    /// The row at a place in the table.
+    pub fn row(&self, index: usize) -> Option<&Row> {
+        self.shown.get(index).and_then(|&i| self.rows.get(i))
+    }
+
+    /// The place in the table of the pod with that UID.
+    pub fn find(&self, key: &str) -> Option<usize> {
+        self.shown.iter().position(|&i| self.rows[i].key == key)
+    }
+}

@@ -1,0 +1,103 @@
+//! Owns the line that tells how PLEG does, as the kubelet says and as our own list calls measure it.
+//! It must not show an interpolated figure without its mark.
+//!
+//! ```text
+//! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Picture;
+use super::cells::{put, put_right};
+use super::glyphs::LEVELS;
+use super::theme::{Role, Theme};
+use crate::model::RelistWindow;
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::view::{PlegView, milliseconds};
+
+/// Mean relist at the lowest and the highest level of the sparkline, seconds: a scale that does not move, so that
+/// two nodes, or two moments, look alike only if they are.
+const SCALE: (f64, f64) = (0.002, 10.0);
+
+/// Draws the line.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let (pleg, now) = (&picture.pleg, picture.header.now);
+    let verdict = pleg.verdict(now);
+    let role = match verdict {
+        "ok" => Role::Good,
+        "silent" | "hanging" => Role::Trouble,
+        "slow" | "stale" => Role::Slow,
+        _ => Role::Muted,
+    };
+    let mut x = put(buffer, area.x, area.y, area.right(), "PLEG ", theme.style(Role::Heading));
+    x = put(buffer, x, area.y, area.right(), verdict, theme.style(role));
+    for (text, role) in figures(pleg, now) {
+        x = put(buffer, x + 2, area.y, area.right(), &text, theme.style(role));
+    }
+    let room = usize::from(area.right().saturating_sub(x + 2)).min(90);
+    if room >= 8 {
+        put_right(buffer, area, 0, x, &sparkline(&pleg.windows, room), theme.style(Role::Plain));
+    }
+}
+
+fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
+    let mut out = Vec::new();
+    let dim = if pleg.stale { Role::Muted } else { Role::Plain };
+    if let Some(window) = pleg.windows.last() {
+        let seconds = ((window.to - window.from).num_milliseconds() as f64 / 1000.0).max(0.001);
+        out.push((format!("{:.1}/s", window.relists as f64 / seconds), dim));
+        out.extend(window.mean.map(|mean| (format!("mean {}", milliseconds(mean)), dim)));
+        out.extend(window.p99.map(|p99| (format!("p99 {}", quantile(p99)), dim)));
+    }
+    if let Some(age) = pleg.last_seen_age {
+        let role = if age >= pleg.threshold { Role::Trouble } else { dim };
+        out.push((format!("seen {} of {}", human_duration(age), human_duration(pleg.threshold)), role));
+    }
+    let last = pleg.own.done.back();
+    if let Some(waiting) = pleg.unanswered_for(now).filter(|w| w.num_seconds() >= 1) {
+        let what = if pleg.own.in_flight.is_some() { "in flight" } else { "no answer for" };
+        out.push((format!("own list {what} {}", human_duration(waiting)), Role::Trouble));
+    } else if let Some(last) = last {
+        out.push((format!("own list {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
+    }
+    out
+}
+
+/// `~12ms`: on a straight line inside a bucket; `≥10s`: beyond the last bound.
+fn quantile((seconds, at_least): (f64, bool)) -> String {
+    format!("{}{}", if at_least { "≥" } else { "~" }, milliseconds(seconds))
+}
+
+/// Mean relists of the newest `cells` windows; a window without a relist is a gap.
+fn sparkline(windows: &[RelistWindow], cells: usize) -> String {
+    let newest = &windows[windows.len().saturating_sub(cells)..];
+    newest.iter().map(|w| w.mean.map_or(" ", level)).collect()
+}
+
+fn level(seconds: f64) -> &'static str {
+    let (low, high) = SCALE;
+    let share = (seconds.max(low) / low).ln() / (high / low).ln();
+    let step = (share * LEVELS.len() as f64) as usize;
+    LEVELS[step.min(LEVELS.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_on_a_fixed_scale() {
+        assert_eq!((level(0.0), level(0.001), level(1e9)), ("▁", "▁", "█"));
+        assert!(level(0.004) < level(0.1) && level(0.1) < level(3.0));
+    }
+
+    #[test]
+    fn figures_say_how_they_are_known() {
+        assert_eq!((quantile((0.012, false)), quantile((10.0, true))), ("~12ms".into(), "≥10.0s".into()));
+    }
+}

@@ -1,0 +1,96 @@
+//! Owns the screen of one pod: its heading, which stays, and its sections, which scroll.
+//! It must not lose the pod: one that is gone is shown as it was last seen, and said to be gone.
+//!
+//! ```text
+//! shop/web-6d4cf56db6-x2xkq  CrashLoopBackOff  restarts 3 (27s ago)
+//! uid 8f3c…  QoS Burstable  pod IP 10.244.0.9  node node-7  owner ReplicaSet/web
+//! STAGES        pod_stages.rs
+//! CONTAINERS    pod_containers.rs
+//! EVENTS        pod_events.rs
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::app::App;
+use super::cells::{put, put_line, put_right, wrap};
+use super::theme::{Role, Theme};
+use super::{Picture, pod_containers, pod_events, pod_stages};
+use crate::observation::Time;
+use crate::pipeline::Placed;
+use crate::view::Detail;
+
+/// Draws heading and sections.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
+    let Some(open) = &mut app.open else { return };
+    let Some(placed) = &open.last else {
+        put(buffer, area.x, area.y, area.right(), "the pod is gone", theme.style(Role::Muted));
+        return;
+    };
+    let now = picture.moment.now;
+    let detail = Detail::new(placed, now);
+    let heading = heading(&detail, open.gone, theme);
+    for (row, line) in (0..area.height).zip(&heading) {
+        put_line(buffer, area, row, line);
+    }
+    let head = (heading.len() as u16).min(area.height);
+    let body = Rect { y: area.y + head, height: area.height - head, ..area };
+    let lines = sections(placed, &detail, now, usize::from(body.width), theme);
+    let rows = usize::from(body.height);
+    open.scroll = open.scroll.min(lines.len().saturating_sub(rows));
+    app.page = rows.max(1);
+    for (row, line) in (0..body.height).zip(lines.iter().skip(open.scroll)) {
+        put_line(buffer, body, row, line);
+    }
+    if lines.len() > rows {
+        let place = format!("{}-{} of {}", open.scroll + 1, (open.scroll + rows).min(lines.len()), lines.len());
+        put_right(buffer, area, 0, area.x, &place, theme.style(Role::Muted));
+    }
+}
+
+fn heading(detail: &Detail, gone: bool, theme: &Theme) -> Vec<Line<'static>> {
+    let row = &detail.row;
+    let mut first = vec![Span::styled(format!("{}/{}", row.namespace, row.name), theme.style(Role::Heading))];
+    if gone {
+        first.push(Span::raw("  "));
+        first.push(Span::styled("gone", theme.style(Role::Selected)));
+    }
+    first.push(Span::styled(format!("  {}", row.status), theme.style(theme.trouble(row.trouble))));
+    first.push(Span::raw(format!("  ready {}  restarts {}  age {}", row.ready, row.restarts, row.age)));
+    let mut second = vec![format!("uid {}", detail.uid)];
+    let mut add = |what: &str, text: &str| {
+        if !text.is_empty() {
+            second.push(format!("{what} {text}"));
+        }
+    };
+    add("QoS", &detail.qos);
+    add("pod IP", &detail.ip);
+    add("owner", &detail.owner);
+    add("node", &detail.node);
+    if detail.is_static {
+        second.push("static pod".into());
+    }
+    vec![Line::from(first), Line::styled(second.join("  "), theme.style(Role::Muted))]
+}
+
+fn sections(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let row = &detail.row;
+    let what = [row.next.as_str(), placed.place.reason.as_str()];
+    for text in what.into_iter().filter(|t| !t.is_empty()) {
+        let role = theme.trouble(row.trouble);
+        lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
+    }
+    lines.push(title("STAGES", theme));
+    lines.extend(pod_stages::lines(&placed.place, now, cells, theme));
+    lines.push(title("CONTAINERS", theme));
+    lines.extend(pod_containers::lines(placed, detail, now, cells, theme));
+    lines.push(title("EVENTS", theme));
+    lines.extend(pod_events::lines(placed, now, cells, theme));
+    lines
+}
+
+fn title(text: &'static str, theme: &Theme) -> Line<'static> {
+    Line::styled(text, theme.style(Role::Heading))
+}

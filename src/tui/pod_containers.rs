@@ -1,0 +1,96 @@
+//! Owns the containers of one pod: each with its state, its last end and its back-off, and the three words on it.
+//! It must not merge the words of API server, kubelet and runtime: their difference is the point.
+//!
+//! ```text
+//! ✗ app   web   nginx:1.27   CrashLoopBackOff   not ready   restarts 3   restart in 12s
+//!     last end: exit 1 (Error) 8s ago
+//! CONTAINER   API                 KUBELET             RUNTIME
+//! web         CrashLoopBackOff    CrashLoopBackOff    exited 1 Error, attempt 3
+//! ```
+
+use ratatui::text::{Line, Span};
+
+use super::cells::{fit, width, wrap};
+use super::pod_stages::evidence;
+use super::theme::{Role, Theme};
+use crate::observation::Time;
+use crate::pipeline::{ContainerKind, ContainerPlace, Next, NextKind, Placed, human_duration};
+use crate::view::{Detail, Sides, next_text};
+
+/// Width from which the three words stand side by side.
+const SIDE_BY_SIDE: usize = 120;
+
+/// The lines of the section.
+pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let containers = &placed.place.containers;
+    if containers.is_empty() {
+        return vec![Line::styled("  no source names a container", theme.style(Role::Muted))];
+    }
+    let names = containers.iter().map(|c| width(&c.name)).max().unwrap_or(0).min(30);
+    let mut out = Vec::new();
+    for container in containers {
+        out.extend(one(container, names, now, cells, theme));
+        let sides = detail.sides.iter().find(|s| s.container == container.name);
+        if cells < SIDE_BY_SIDE {
+            out.extend(sides.into_iter().flat_map(|s| stacked(s, cells, theme)));
+            out.extend(container.evidence.iter().flat_map(|e| evidence(e, "    ", cells, theme)));
+        }
+    }
+    if cells >= SIDE_BY_SIDE {
+        out.extend(beside(&detail.sides, names.max(9), cells, theme));
+    }
+    out
+}
+
+fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let (glyph, role) = theme.stage(place.state);
+    let counts = matches!(place.kind, ContainerKind::App | ContainerKind::Sidecar);
+    let ready = match (counts, place.ready) {
+        (false, _) => "",
+        (_, true) => "  ready",
+        (_, false) => "  not ready",
+    };
+    let mut first = vec![
+        Span::styled(format!("{glyph} "), theme.style(role)),
+        Span::raw(format!("{:9} ", place.kind.name())),
+        Span::styled(fit(&place.name, names), theme.style(Role::Heading)),
+        Span::styled(format!("  {}", place.word), theme.style(role)),
+        Span::raw(format!("{ready}  restarts {}", place.restarts)),
+    ];
+    if let Some(at) = place.retry_at {
+        let next = Next { kind: NextKind::Restart, at, estimated: false };
+        first.push(Span::styled(format!("  {}", next_text(&next, now)), theme.style(Role::Active)));
+    }
+    first.push(Span::styled(format!("  {}", place.image), theme.style(Role::Muted)));
+    let mut out = vec![Line::from(first)];
+    if let Some((code, reason, at)) = &place.last_exit {
+        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        let ago = at.map(|at| format!(", {} ago", human_duration(now - at))).unwrap_or_default();
+        out.push(Line::from(format!("    last end: exit {code}{reason}{ago}")));
+    }
+    let message = wrap(&place.message, cells.saturating_sub(4)).into_iter().take(4);
+    out.extend(message.map(|l| Line::from(format!("    {l}"))));
+    out
+}
+
+fn stacked(sides: &Sides, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let words = [("API", &sides.api), ("kubelet", &sides.kubelet), ("runtime", &sides.runtime)];
+    let told: Vec<String> =
+        words.iter().filter(|(_, w)| !w.is_empty()).map(|(who, word)| format!("{who}: {word}")).collect();
+    wrap(&told.join(" · "), cells.saturating_sub(4))
+        .into_iter()
+        .map(|l| Line::styled(format!("    {l}"), theme.style(Role::Muted)))
+        .collect()
+}
+
+fn beside(sides: &[Sides], names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let column = (cells.saturating_sub(names + 2 + 3)) / 3;
+    let row = |name: &str, words: [&str; 3]| {
+        let words: Vec<String> = words.iter().map(|w| fit(if w.is_empty() { "-" } else { w }, column)).collect();
+        format!("  {} {}", fit(name, names), words.join(" "))
+    };
+    let heading = row("CONTAINER", ["API SERVER", "KUBELET", "RUNTIME"]);
+    let mut out = vec![Line::styled(heading, theme.style(Role::Heading))];
+    out.extend(sides.iter().map(|s| Line::from(row(&s.container, [&s.api, &s.kubelet, &s.runtime]))));
+    out
+}

@@ -1,0 +1,210 @@
+//! Owns the loop: wait, let time pass, take the moment, draw what differs.
+//! It must not block on the terminal, nor draw more often than ten times a second.
+
+use std::env;
+use std::io::{IsTerminal, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use crossterm::event::Event;
+use signal_hook::consts::{SIGCONT, SIGTSTP};
+
+use super::app::{App, Flow};
+use super::output::Output;
+use super::paint::Painter;
+use super::terminal::{self, Terminal};
+use super::theme::Theme;
+use super::watch::{self, Message};
+use super::{Feed, Options, TuiError};
+
+/// Shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(100);
+/// Shortest sleep: a feed in which something is always due does not make the loop spin.
+const SHORTEST: Duration = Duration::from_millis(20);
+/// How long a frame under way may take to be written before the terminal is given back.
+const SETTLE: Duration = Duration::from_millis(300);
+/// Largest screen that is drawn; beyond, the rest stays empty.
+const LARGEST: (u16, u16) = (1000, 400);
+
+/// Shows a feed until `q`, a signal, or the end of the terminal.
+///
+/// # Errors
+/// When there is no terminal that can show a screen, when it fails, and when something else than a key ended it.
+pub fn run(session: &mut dyn Feed, options: Options) -> Result<(), TuiError> {
+    if !stdout().is_terminal() {
+        return Err(TuiError::NotATerminal);
+    }
+    if env::var("TERM").is_ok_and(|term| term == "dumb") {
+        return Err(TuiError::Dumb);
+    }
+    let theme = Theme::from_env(options.ascii, |name| env::var(name).ok());
+    let ended = Arc::new(AtomicBool::new(false));
+    let (to_loop, messages) = sync_channel(watch::WAITING);
+    let terminal = Terminal::new()?;
+    let result = Screen::start(session, App::new(theme, &options), terminal, &to_loop, &ended, messages)
+        .and_then(|mut screen| screen.run());
+    ended.store(true, Ordering::Release);
+    result
+}
+
+struct Screen<'a> {
+    feed: &'a mut dyn Feed,
+    app: App,
+    painter: Painter,
+    output: Output,
+    messages: Receiver<Message>,
+    size: (u16, u16),
+    /// Until when the feed has been told of time.
+    passed: Instant,
+    /// When the moment shown was taken.
+    taken: Instant,
+    drawn: Option<Instant>,
+    dirty: bool,
+    // Dropped last, so that nothing is written behind the restoring.
+    terminal: Terminal,
+}
+
+impl<'a> Screen<'a> {
+    fn start(
+        feed: &'a mut dyn Feed,
+        app: App,
+        terminal: Terminal,
+        to_loop: &SyncSender<Message>,
+        ended: &Arc<AtomicBool>,
+        messages: Receiver<Message>,
+    ) -> Result<Self, TuiError> {
+        let output = Output::start(to_loop.clone())?;
+        watch::start(to_loop, ended)?;
+        let now = Instant::now();
+        let size = crossterm::terminal::size()?;
+        let painter = Painter::new();
+        let (passed, taken, drawn, dirty) = (now, now, None, true);
+        Ok(Self { feed, app, painter, output, messages, size, passed, taken, drawn, dirty, terminal })
+    }
+
+    fn run(&mut self) -> Result<(), TuiError> {
+        self.take_moment();
+        let result = loop {
+            if let Err(why) = self.draw() {
+                break Err(why);
+            }
+            match self.wait() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(why) => break Err(why),
+            }
+            let now = Instant::now();
+            let changed = self.feed.pass(now - self.passed);
+            self.passed = now;
+            if changed || self.until_second().is_zero() {
+                self.take_moment();
+            }
+        };
+        if !matches!(result, Err(TuiError::HangUp)) {
+            self.output.settle(SETTLE);
+        }
+        result
+    }
+
+    fn take_moment(&mut self) {
+        self.taken = Instant::now();
+        if !self.app.paused {
+            self.app.show(self.feed.moment(), &self.feed.title());
+            self.dirty = true;
+        }
+    }
+
+    /// Real time until the clock that is shown moves on.
+    fn until_second(&self) -> Duration {
+        if self.app.paused {
+            return Duration::from_secs(3600);
+        }
+        let shown = self.app.picture.as_ref().map_or(0, |p| p.moment.now.timestamp_subsec_millis() % 1000);
+        Duration::from_millis(u64::from(1000 - shown)).saturating_sub(self.taken.elapsed())
+    }
+
+    fn until_frame(&self) -> Duration {
+        self.drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()))
+    }
+
+    /// Waits for a message, or for time to change something; false when the user has had enough.
+    fn wait(&mut self) -> Result<bool, TuiError> {
+        let mut timeout = self.feed.wake_in().min(self.until_second()).max(SHORTEST);
+        if self.dirty {
+            // A frame under way tells when it is written.
+            timeout = if self.output.is_busy() { timeout } else { timeout.min(self.until_frame()) };
+        }
+        let mut next = match self.messages.recv_timeout(timeout) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Err(TuiError::HangUp),
+        };
+        // No more than the channel holds, so that a flood of keys does not keep time from passing.
+        for _ in 0..watch::WAITING {
+            let Some(message) = next else { break };
+            if !self.message(message)? {
+                return Ok(false);
+            }
+            next = self.messages.try_recv().ok();
+        }
+        Ok(true)
+    }
+
+    fn message(&mut self, message: Message) -> Result<bool, TuiError> {
+        match message {
+            Message::Input(Event::Resize(..)) => {
+                self.size = crossterm::terminal::size()?;
+                self.dirty = true;
+            }
+            Message::Input(event) => match self.app.event(&event) {
+                Flow::Idle => {}
+                Flow::Draw => self.dirty = true,
+                Flow::Redraw => self.redraw(),
+                Flow::Suspend => self.suspend()?,
+                Flow::Quit => return Ok(false),
+            },
+            Message::InputFailed(why) => return Err(why.into()),
+            Message::Signal(SIGTSTP) => self.suspend()?,
+            Message::Signal(SIGCONT) => self.resume()?,
+            Message::Signal(signal) => return Err(TuiError::Signal(signal)),
+            Message::HangUp => return Err(TuiError::HangUp),
+            Message::Written => {}
+        }
+        Ok(true)
+    }
+
+    fn redraw(&mut self) {
+        self.painter.forget();
+        self.dirty = true;
+    }
+
+    /// Gives the terminal back and stops; goes on here once somebody continues the process.
+    fn suspend(&mut self) -> Result<(), TuiError> {
+        self.output.settle(SETTLE);
+        terminal::restore();
+        signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+        self.resume()
+    }
+
+    fn resume(&mut self) -> Result<(), TuiError> {
+        self.output.settle(SETTLE);
+        self.terminal.again()?;
+        self.size = crossterm::terminal::size()?;
+        self.redraw();
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), TuiError> {
+        if !self.dirty || self.output.is_busy() || !self.until_frame().is_zero() {
+            return Ok(());
+        }
+        let (width, height) = (self.size.0.min(LARGEST.0), self.size.1.min(LARGEST.1));
+        let frame = self.app.draw(width, height);
+        self.dirty = false;
+        self.drawn = Some(Instant::now());
+        let sent = self.painter.paint(frame).is_none_or(|bytes| self.output.send(bytes));
+        if sent { Ok(()) } else { Err(TuiError::HangUp) }
+    }
+}

@@ -1,0 +1,88 @@
+//! Owns which region lies where, for the table and for one pod, and which give way when there is little room.
+//! It must not draw anything itself but the line for a terminal that is too small.
+//!
+//! ```text
+//! node, versions, time, title     header.rs
+//! conditions that are wrong       header.rs
+//! sources, one or two lines       sources.rs
+//! PLEG and its sparkline          pleg.rs
+//! alarms, up to four lines        alarms.rs
+//! counts and filter               counts.rs
+//! NAMESPACE/POD  STATUS  …        table.rs      or, with a pod open, pod.rs
+//! …
+//! reason of the selected pod      reason.rs
+//! keys                            footer.rs
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::app::App;
+use super::cells::put;
+use super::theme::{Role, Theme};
+use super::{alarms, counts, footer, header, help, pleg, pod, reason, sources, table};
+
+/// Narrowest and lowest terminal that is drawn in.
+pub const SMALLEST: (u16, u16) = (60, 15);
+/// Rows of the table that the regions above leave, where there are so many.
+const ROWS: u16 = 5;
+
+/// Draws everything.
+pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
+    let all = buffer.area;
+    if all.width < SMALLEST.0 || all.height < SMALLEST.1 {
+        let text = format!("too small: {}×{}, needs {}×{}", all.width, all.height, SMALLEST.0, SMALLEST.1);
+        put(buffer, all.x, all.y, all.right(), &text, theme.style(Role::Heading));
+        return;
+    }
+    let (body, foot) = (Rect { height: all.height - 1, ..all }, Rect { y: all.bottom() - 1, height: 1, ..all });
+    footer::draw(buffer, foot, app, theme);
+    let Some(picture) = app.picture.take() else {
+        put(buffer, all.x, all.y, all.right(), "nothing observed yet", theme.style(Role::Muted));
+        return;
+    };
+    if app.help {
+        help::draw(buffer, body, app, theme);
+    } else if app.open.is_some() {
+        let head = split(body, 1).0;
+        header::draw(buffer, head, &picture, app.paused, theme);
+        pod::draw(buffer, split(body, 1).1, &picture, app, theme);
+    } else {
+        list(buffer, body, &picture, app, theme);
+    }
+    app.picture = Some(picture);
+}
+
+fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App, theme: &Theme) {
+    // Header, counts, heading of the table and its rows come first; the rest shares what is left, alarms before all.
+    let mut left = area.height.saturating_sub(3 + ROWS);
+    let mut take = |wanted: usize| {
+        let got = left.min(u16::try_from(wanted).unwrap_or(u16::MAX));
+        left -= got;
+        got
+    };
+    let alarms = take(alarms::height(picture));
+    let conditions = take(header::conditions(picture).len().min(2));
+    let pleg = take(1);
+    let sources = take(sources::height(picture, area.width));
+    let reason = take(reason::height(picture, app, area.width));
+    let (top, area) = split(area, 1 + conditions);
+    header::draw(buffer, top, picture, app.paused, theme);
+    let (top, area) = split(area, sources);
+    sources::draw(buffer, top, picture, theme);
+    let (top, area) = split(area, pleg);
+    pleg::draw(buffer, top, picture, theme);
+    let (top, area) = split(area, alarms);
+    alarms::draw(buffer, top, picture, theme);
+    let (top, area) = split(area, 1);
+    counts::draw(buffer, top, picture, app, theme);
+    let (middle, bottom) = split(area, area.height - reason.min(area.height));
+    table::draw(buffer, middle, picture, app, theme);
+    reason::draw(buffer, bottom, picture, app, theme);
+}
+
+/// The first `rows` rows, and the rest.
+fn split(area: Rect, rows: u16) -> (Rect, Rect) {
+    let rows = rows.min(area.height);
+    (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
+}

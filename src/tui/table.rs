@@ -1,0 +1,115 @@
+//! Owns the table of pods: only the rows that are seen are laid out, however many there are.
+//! It must not sort: trouble comes first because the view says so.
+//!
+//! ```text
+//!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE
+//! ▸shop/web-6d4cf56db6-x2  0/1   CrashLoopBackOff  ●●●●·●●●○○✗○ running     2m3s
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::Picture;
+use super::app::App;
+use super::cells::{fit, put};
+use super::columns::{Column, columns};
+use super::theme::{Role, Theme};
+use crate::pipeline::Stage;
+use crate::view::{Row, Trouble};
+
+/// Draws heading and rows, and keeps the selected row in sight.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let columns = columns(usize::from(area.width.saturating_sub(1)), picture.widest);
+    let mut x = area.x + 1;
+    for (column, cells) in &columns {
+        put(buffer, x, area.y, area.right(), &fit(column.heading(), *cells), theme.style(Role::Heading));
+        x += *cells as u16 + 1;
+    }
+    let rows = usize::from(area.height - 1);
+    let count = picture.shown.len();
+    app.page = rows.max(1);
+    app.index = app.index.min(count.saturating_sub(1));
+    app.top = app.top.clamp((app.index + 1).saturating_sub(rows), app.index).min(count.saturating_sub(rows));
+    if count == 0 {
+        put(buffer, area.x + 1, area.y + 2, area.right(), &empty(picture, app), theme.style(Role::Muted));
+        return;
+    }
+    for (i, y) in (app.top..count).zip(area.y + 1..area.bottom()) {
+        if let Some(row) = picture.row(i) {
+            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == app.index, theme);
+        }
+    }
+}
+
+fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &Row, selected: bool, theme: &Theme) {
+    let base = if selected { theme.style(Role::Selected) } else { Style::new() };
+    let (right, y) = (area.right(), area.y);
+    if selected {
+        buffer.set_style(area, base);
+        put(buffer, area.x, y, right, "▸", base);
+    }
+    let mut x = area.x + 1;
+    for &(column, cells) in columns {
+        let (text, role): (&str, Role) = match column {
+            Column::Name => (&format!("{}/{}", row.namespace, row.name), Role::Plain),
+            Column::Ready => (&row.ready, Role::Plain),
+            Column::Status => (&row.status, theme.trouble(row.trouble)),
+            Column::Stage => (row.stage.name(), Role::Plain),
+            Column::InStage => {
+                let late = row.trouble == Trouble::Slow;
+                (&row.in_stage, if late { Role::Slow } else { Role::Plain })
+            }
+            Column::Restarts => (&row.restarts, Role::Plain),
+            Column::Age => (&row.age, Role::Plain),
+            Column::Next => (&row.next, Role::Active),
+            Column::Reason => (&row.reason, Role::Plain),
+            Column::Pipeline => {
+                glyphs(buffer, x, y, right, row, base, theme);
+                x += cells as u16 + 1;
+                continue;
+            }
+        };
+        put(buffer, x, y, right, &fit(text, cells), base.patch(theme.style(role)));
+        x += cells as u16 + 1;
+    }
+}
+
+/// One glyph a stage; the one where the pod stands is underlined and bold.
+fn glyphs(buffer: &mut Buffer, mut x: u16, y: u16, right: u16, row: &Row, base: Style, theme: &Theme) {
+    for (stage, state) in Stage::ALL.iter().zip(&row.glyphs) {
+        let (glyph, role) = theme.stage(*state);
+        let mut style = base.patch(theme.style(role));
+        if *stage == row.stage {
+            style = style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD).remove_modifier(Modifier::DIM);
+        }
+        x = put(buffer, x, y, right, glyph, style);
+    }
+}
+
+/// Why there is no row.
+fn empty(picture: &Picture, app: &App) -> String {
+    if !picture.rows.is_empty() {
+        let only = if app.filter.failing && app.filter.words.is_empty() {
+            "no pod is failing or slow"
+        } else {
+            "no pod matches the filter"
+        };
+        return format!("{only} ({} pods in all)", picture.rows.len());
+    }
+    let sources = &picture.header.sources;
+    let lists =
+        [crate::observation::Source::ApiPods, crate::observation::Source::KubeletPods, crate::observation::Source::Cri];
+    let told: Vec<String> = sources
+        .iter()
+        .filter(|s| lists.contains(&s.source))
+        .map(|s| format!("{} {}", s.source.name(), s.text))
+        .collect();
+    match told.is_empty() {
+        true => "no pods known yet: no source has answered".to_owned(),
+        false => format!("no pods known yet: {}", told.join(" · ")),
+    }
+}

@@ -1,0 +1,94 @@
+//! Owns the terminal's modes: set up, restored, and restored before a panic is told.
+//! It must not block: a terminal that takes nothing gets nothing.
+
+use std::io::{self, stdout};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Alternate screen, cleared, bracketed paste, cursor hidden.
+const SET_UP: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?2004h\x1b[?25l";
+/// Plain style, cursor, no bracketed paste, the screen that was there before.
+const RESTORE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
+/// How long a terminal may take none of it.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// The terminal is set up: whoever restores it first takes this.
+static SET: AtomicBool = AtomicBool::new(false);
+
+/// Panics of other threads, told when the terminal is restored.
+type Told = Arc<Mutex<Vec<String>>>;
+
+/// Restores the terminal when dropped.
+pub struct Terminal {
+    told: Told,
+}
+
+impl Terminal {
+    /// Sets the terminal up.
+    pub fn new() -> io::Result<Self> {
+        let told = hook();
+        let terminal = Self { told };
+        set_up()?;
+        Ok(terminal)
+    }
+
+    /// Sets it up once more, after somebody else had it.
+    pub fn again(&self) -> io::Result<()> {
+        // What crossterm remembers as the modes to go back to is what it finds when it begins.
+        SET.store(false, Ordering::Release);
+        crossterm::terminal::disable_raw_mode()?;
+        set_up()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+        for text in self.told.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            eprintln!("{text}");
+        }
+    }
+}
+
+fn set_up() -> io::Result<()> {
+    SET.store(true, Ordering::Release);
+    crossterm::terminal::enable_raw_mode()?;
+    write(SET_UP);
+    Ok(())
+}
+
+/// Gives the terminal back as it was; nothing when that was done already.
+pub fn restore() {
+    if SET.swap(false, Ordering::AcqRel) {
+        write(RESTORE);
+        let _ = crossterm::terminal::disable_raw_mode();
+    }
+}
+
+/// These few bytes are taken whole, or the terminal takes nothing at all.
+fn write(bytes: &[u8]) {
+    let stdout = stdout();
+    let ready = poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&PATIENCE));
+    if ready.is_ok_and(|n| n > 0) {
+        let _ = rustix::io::write(&stdout, bytes);
+    }
+}
+
+/// Restores before a panic of this thread is told. One of another thread would be written across the screen: it is kept.
+fn hook() -> Told {
+    let told = Told::default();
+    let (kept, screen, before) = (told.clone(), thread::current().id(), panic::take_hook());
+    panic::set_hook(Box::new(move |info| {
+        if thread::current().id() != screen && SET.load(Ordering::Acquire) {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(info.to_string());
+            return;
+        }
+        restore();
+        before(info);
+    }));
+    told
+}

@@ -1,0 +1,93 @@
+//! Owns what is shown of one pod beyond its row: who it is, and the three words on each container side by side.
+//! It must not choose between the words: what differs is told as such.
+
+use super::Row;
+use crate::model::real;
+use crate::objects::{ContainerStatus, Pod};
+use crate::observation::{Container, ContainerPhase, Time};
+use crate::pipeline::Placed;
+use crate::text::Text;
+
+/// What each source says of one container; empty when it says nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sides {
+    /// Container name.
+    pub container: Text,
+    /// The API server.
+    pub api: String,
+    /// The kubelet's `/pods`.
+    pub kubelet: String,
+    /// The container runtime.
+    pub runtime: String,
+}
+
+/// One pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// Its row.
+    pub row: Row,
+    /// The UID that the API knows; of a static pod that of its mirror.
+    pub uid: Text,
+    /// `Guaranteed`, `Burstable` or `BestEffort`; empty when no source has the object.
+    pub qos: Text,
+    /// Pod address; empty for none.
+    pub ip: Text,
+    /// The node it is bound to.
+    pub node: Text,
+    /// Controller, `ReplicaSet/web`; empty for none.
+    pub owner: String,
+    /// Read from a file by the kubelet itself.
+    pub is_static: bool,
+    /// The three words per container, in the order of its place.
+    pub sides: Vec<Sides>,
+}
+
+impl Detail {
+    /// One pod at `now`.
+    pub fn new(placed: &Placed, now: Time) -> Self {
+        let facts = &placed.facts;
+        let object = facts.object();
+        let status = object.map(|pod| &pod.status);
+        let sandbox_ip = facts.sandbox().map(|s| s.ip.clone()).unwrap_or_default();
+        let owner = object.and_then(|pod| pod.metadata.owner_references.iter().find(|o| o.controller));
+        let side = |name: &Text| Sides {
+            container: name.clone(),
+            api: facts.api.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
+            kubelet: facts.kubelet.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
+            runtime: facts.container(name).map(|c| of_runtime(c)).unwrap_or_default(),
+        };
+        Self {
+            row: Row::new(placed, now),
+            uid: object.map_or_else(|| facts.key.clone(), |pod| pod.metadata.uid.clone()),
+            qos: status.map(|s| s.qos_class.clone()).unwrap_or_default(),
+            ip: status.map(|s| s.pod_ip.clone()).filter(|ip| !ip.is_empty()).unwrap_or(sandbox_ip),
+            node: object.map(|pod| pod.spec.node_name.clone()).unwrap_or_default(),
+            owner: owner.map(|o| format!("{}/{}", o.kind, o.name)).unwrap_or_default(),
+            is_static: facts.is_static(),
+            sides: placed.place.containers.iter().map(|c| side(&c.name)).collect(),
+        }
+    }
+}
+
+fn of_status(pod: &Pod, name: &Text) -> String {
+    let found: Option<&ContainerStatus> = pod.status.all_containers().find(|c| c.name == *name);
+    let Some(status) = found else { return "no status".into() };
+    let restarts =
+        if status.restart_count > 0 { format!(", restarts {}", status.restart_count) } else { String::new() };
+    let ready = if status.ready { ", ready" } else { "" };
+    format!("{}{ready}{restarts}", status.state)
+}
+
+fn of_runtime(container: &Container) -> String {
+    let word = match (container.phase, container.exit_code) {
+        (ContainerPhase::Created, _) => "created".into(),
+        (ContainerPhase::Running, _) => "running".into(),
+        (ContainerPhase::Exited, Some(code)) if real(container.started_at).is_some() => {
+            format!("exited {code} {}", container.reason)
+        }
+        (ContainerPhase::Exited, Some(code)) => format!("never started, exit {code} {}", container.reason),
+        (ContainerPhase::Exited, None) => "exited".into(),
+        (ContainerPhase::Unknown, _) => "unknown".into(),
+    };
+    format!("{}, attempt {}", word.trim_end(), container.attempt)
+}
