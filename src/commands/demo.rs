@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use chrono::SecondsFormat;
-
 use super::{Failure, Outcome, input};
 use crate::cli::{Input, ScreenArgs};
 use crate::session::{Session, SessionError};
@@ -22,15 +20,17 @@ pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> 
         session.seek(to)?;
     }
     session.set_speed(args.speed);
-    play(session, "demo", args.ascii)
+    play(session, "demo".into(), args.ascii)
 }
 
 /// The screen on an input: at the moment asked for and on from there, or at its end.
 pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
-    play(input::open(input)?, "recorded", false)
+    let session = input::open(input)?;
+    let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
+    play(session, what, false)
 }
 
-fn play(session: Session, what: &'static str, ascii: bool) -> Result<Outcome, Failure> {
+fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure> {
     let mut player = Player { session, what, failed: None };
     let ended = tui::run(&mut player, Options { ascii, ..Options::default() });
     if let Some(error) = player.failed {
@@ -52,7 +52,7 @@ fn told(error: &TuiError) -> Failure {
 /// A session as the screen wants it.
 struct Player {
     session: Session,
-    what: &'static str,
+    what: String,
     failed: Option<SessionError>,
 }
 
@@ -83,10 +83,7 @@ impl Feed for Player {
         if let Some(error) = &self.failed {
             return format!("{}: stopped, {error}", self.what);
         }
-        let begin = self.session.span().0.to_rfc3339_opts(SecondsFormat::Secs, true);
-        match self.session.speed() {
-            speed if (speed - 1.0).abs() < 1e-9 => format!("{}: {begin}", self.what),
-            speed => format!("{}: {begin}, x{speed}", self.what),
-        }
+        let speed = self.session.speed();
+        if (speed - 1.0).abs() < 1e-9 { self.what.clone() } else { format!("{} x{speed}", self.what) }
     }
 }
