@@ -6,6 +6,7 @@ pub mod decode;
 pub mod model;
 pub mod objects;
 pub mod observation;
+pub mod observe;
 pub mod pipeline;
 pub mod record;
 pub mod report;

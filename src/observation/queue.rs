@@ -21,6 +21,8 @@ pub struct Queue {
     /// Index of the first slot, counted from the beginning of time.
     base: usize,
     latest: HashMap<Key, usize>,
+    /// Slots that are not empty.
+    filled: usize,
     lossy: usize,
     capacity: usize,
     dropped: BTreeMap<Source, u64>,
@@ -35,7 +37,15 @@ impl Default for Queue {
 impl Queue {
     /// A queue that holds at most `capacity` log lines and spans.
     pub fn with_lossy_capacity(capacity: usize) -> Self {
-        Self { slots: VecDeque::new(), base: 0, latest: HashMap::new(), lossy: 0, capacity, dropped: BTreeMap::new() }
+        Self {
+            slots: VecDeque::new(),
+            base: 0,
+            latest: HashMap::new(),
+            filled: 0,
+            lossy: 0,
+            capacity,
+            dropped: BTreeMap::new(),
+        }
     }
 
     /// Adds an observation.
@@ -56,13 +66,15 @@ impl Queue {
                     let key = (source, observation.stamp.epoch, kind, key.to_owned());
                     if let Some(old) = self.latest.insert(key, self.base + self.slots.len())
                         && let Some(slot) = old.checked_sub(self.base).and_then(|i| self.slots.get_mut(i))
+                        && slot.take().is_some()
                     {
-                        *slot = None;
+                        self.filled -= 1;
                     }
                 }
             }
         }
         self.slots.push_back(Some(observation));
+        self.filled += 1;
     }
 
     /// Takes the oldest observation that waits.
@@ -70,6 +82,7 @@ impl Queue {
         while let Some(slot) = self.slots.pop_front() {
             self.base += 1;
             if let Some(observation) = slot {
+                self.filled -= 1;
                 if observation.fact.may_be_dropped() {
                     self.lossy -= 1;
                 }
@@ -87,12 +100,12 @@ impl Queue {
 
     /// Observations that wait.
     pub fn len(&self) -> usize {
-        self.slots.iter().flatten().count()
+        self.filled
     }
 
     /// True when nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.filled == 0
     }
 
     fn forget_older(&mut self, source: Source) {
@@ -101,6 +114,7 @@ impl Queue {
             if slot.as_ref().is_some_and(|o| o.stamp.source == source && !o.fact.may_be_dropped() && is_listed(&o.fact))
             {
                 *slot = None;
+                self.filled -= 1;
             }
         }
     }

@@ -1,0 +1,103 @@
+//! Owns the state machine of a source: connecting, live, retrying with back-off, forbidden, off.
+//! It must not know what a source does while it is up.
+
+use std::time::{Duration, Instant};
+
+use chrono::{TimeDelta, Utc};
+
+use super::Outlet;
+use crate::observation::{SourceError, SourceState};
+use crate::text::Text;
+
+/// Why an attempt ended.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// Cannot work here; will not be tried again.
+    Off(Text),
+    /// Failed; tried again after a while.
+    Retry(SourceError),
+    /// Refused for lack of a permission; tried again rarely, because it may be granted.
+    Forbidden(SourceError),
+}
+
+/// A source: one attempt connects, says [`Outlet::live`] once it has an answer, and observes until it fails.
+///
+/// Every call inside has a deadline. A dropped attempt leaves nothing behind.
+pub trait Attempt: Send {
+    /// Connects and observes until something fails.
+    fn attempt(&mut self, out: &mut Outlet) -> impl Future<Output = Failure> + Send;
+}
+
+/// Delays between attempts.
+#[derive(Clone, Copy, Debug)]
+pub struct BackOff {
+    /// First delay.
+    pub first: Duration,
+    /// Longest delay; it doubles until then.
+    pub limit: Duration,
+    /// Delay after a refusal.
+    pub forbidden: Duration,
+}
+
+impl Default for BackOff {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(500), limit: Duration::from_secs(15), forbidden: Duration::from_secs(120) }
+    }
+}
+
+/// An attempt that was live for so long proves that the next failure is a new one.
+const STABLE: Duration = Duration::from_secs(60);
+
+impl BackOff {
+    /// The delay before attempt number `failures` + 1, between half and all of the doubled delay: `jitter` in 0..=1.
+    fn delay(&self, failures: u32, jitter: f64) -> Duration {
+        let doubled = self.first.saturating_mul(1u32.checked_shl(failures.min(16)).unwrap_or(u32::MAX));
+        doubled.min(self.limit).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
+    }
+}
+
+/// Runs a source for ever, or until it says that it cannot work here.
+pub async fn supervise(mut source: impl Attempt, mut out: Outlet, back_off: BackOff) {
+    let mut failures = 0;
+    out.state(SourceState::Connecting).await;
+    loop {
+        let began = Instant::now();
+        let failure = source.attempt(&mut out).await;
+        if out.is_live() && began.elapsed() >= STABLE {
+            failures = 0;
+        }
+        let (wait, state): (_, fn(SourceError, Duration) -> SourceState) = match &failure {
+            Failure::Off(_) => (Duration::ZERO, retrying),
+            Failure::Retry(_) => (back_off.delay(failures, jitter()), retrying),
+            Failure::Forbidden(_) => (back_off.forbidden, |error, _| SourceState::Forbidden { error }),
+        };
+        match failure {
+            Failure::Off(why) => return out.state(SourceState::Off { why }).await,
+            Failure::Retry(error) | Failure::Forbidden(error) => out.state(state(error, wait)).await,
+        }
+        failures = failures.saturating_add(1);
+        tokio::time::sleep(wait).await;
+    }
+}
+
+fn retrying(error: SourceError, wait: Duration) -> SourceState {
+    SourceState::Retrying { at: Utc::now().checked_add_signed(TimeDelta::from_std(wait).unwrap_or_default()), error }
+}
+
+/// Nodes must not knock in step; the clock's fraction is random enough for that.
+fn jitter() -> f64 {
+    f64::from(Utc::now().timestamp_subsec_micros() % 1000) / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_to_a_limit_and_never_vanish() {
+        let back_off = BackOff::default();
+        let ms = |failures, jitter| back_off.delay(failures, jitter).as_millis();
+        assert_eq!([ms(0, 1.0), ms(1, 1.0), ms(4, 1.0), ms(5, 1.0), ms(99, 1.0)], [500, 1000, 8000, 15_000, 15_000]);
+        assert_eq!([ms(0, 0.0), ms(99, 0.0)], [250, 7500]);
+    }
+}
