@@ -57,8 +57,8 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         Span::styled(format!("  {}", place.word), theme.style(role)),
         Span::raw(format!("{ready}  restarts {}", place.restarts)),
     ];
-    if let Some(at) = place.retry_at {
-        let next = Next { kind: NextKind::Restart, at, estimated: false };
+    if let Some((at, estimated)) = place.retry_at {
+        let next = Next { kind: NextKind::Restart, at, estimated };
         first.push(Span::styled(format!("  {}", next_text(&next, now)), theme.style(Role::Active)));
     }
     first.push(Span::styled(format!("  {}", place.image), theme.style(Role::Muted)));

@@ -86,7 +86,7 @@ impl Theme {
     pub fn trouble(&self, trouble: Trouble) -> Role {
         match trouble {
             Trouble::Failed => Role::Trouble,
-            Trouble::Slow => Role::Slow,
+            Trouble::Slow | Trouble::Unsteady => Role::Slow,
             Trouble::Moving => Role::Active,
             Trouble::Well => Role::Good,
             Trouble::Done => Role::Muted,
