@@ -5,44 +5,70 @@ use std::time::Duration;
 
 use super::{Failure, Outcome, input};
 use crate::cli::{Input, ScreenArgs};
-use crate::session::Session;
-use crate::tui::{self, Feed, Options};
+use crate::session::{Session, SessionError};
+use crate::tui::{self, Feed, Options, TuiError};
 use crate::view::Moment;
 
+/// The embedded recording.
 pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
-    let (mut session, name) = match &input.from {
-        Some(path) => (input::open(input)?, path.display().to_string()),
-        None => (Session::demo()?, "demo".to_owned()),
-    };
+    if input.from.is_some() {
+        return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
+    }
+    let mut session = Session::demo()?;
+    if let Some(at) = input.at {
+        let to = input::resolve(at, session.span())?;
+        session.seek(to)?;
+    }
     session.set_speed(args.speed);
-    show(session, name, Options { ascii: args.ascii, ..Options::default() })
+    play(session, "demo".into(), args.ascii)
 }
 
+/// The screen on an input: at the moment asked for and on from there, or at its end.
 pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
-    let name = input.from.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    show(input::open(input)?, name, Options::default())
+    let session = input::open(input)?;
+    let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
+    play(session, what, false)
 }
 
-fn show(session: Session, name: String, options: Options) -> Result<Outcome, Failure> {
-    let mut playing = Playing { session, name };
-    match tui::run(&mut playing, options) {
+fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure> {
+    let mut player = Player { session, what, failed: None };
+    let ended = tui::run(&mut player, Options { ascii, ..Options::default() });
+    if let Some(error) = player.failed {
+        return Err(error.into());
+    }
+    match ended {
         Ok(()) => Ok(Outcome::Done),
-        // There is nobody to be told, and a shell expects the signal in the exit code.
-        Err(why) if why.is_quiet() => std::process::exit(why.exit_code()),
-        Err(why) => Err(why.into()),
+        Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
+        Err(error) => Err(told(&error)),
     }
 }
 
-/// A session as the screen plays it.
-struct Playing {
-    session: Session,
-    name: String,
+fn told(error: &TuiError) -> Failure {
+    let text = error.to_string();
+    let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH"));
+    Failure::unseen(format!("showing the screen: {what}"), fix)
 }
 
-impl Feed for Playing {
+/// A session as the screen wants it.
+struct Player {
+    session: Session,
+    what: String,
+    failed: Option<SessionError>,
+}
+
+impl Feed for Player {
     fn pass(&mut self, elapsed: Duration) -> bool {
-        // A frame that cannot be read ends the recording there: what was read before is still shown.
-        self.session.pass(elapsed).unwrap_or(false)
+        if self.failed.is_some() {
+            return false;
+        }
+        match self.session.pass(elapsed) {
+            Ok(changed) => changed,
+            Err(error) => {
+                // The screen stays at the last moment that could be read, and says so.
+                self.failed = Some(error);
+                true
+            }
+        }
     }
 
     fn moment(&mut self) -> Moment {
@@ -54,7 +80,10 @@ impl Feed for Playing {
     }
 
     fn title(&self) -> String {
-        let day = self.session.span().0.format("%Y-%m-%d");
-        format!("{}: recorded {day}, ×{}", self.name, self.session.speed())
+        if let Some(error) = &self.failed {
+            return format!("{}: stopped, {error}", self.what);
+        }
+        let speed = self.session.speed();
+        if (speed - 1.0).abs() < 1e-9 { self.what.clone() } else { format!("{} x{speed}", self.what) }
     }
 }

@@ -8,7 +8,6 @@ use crate::record::RecordError;
 use crate::record::import::ImportError;
 use crate::session::SessionError;
 use crate::text::Text;
-use crate::tui::TuiError;
 
 /// Exit code for wrong usage.
 pub const USAGE: u8 = 2;
@@ -37,9 +36,15 @@ impl Failure {
 
     /// Standard output cannot be written to. That its reader has seen enough is no failure.
     pub fn output(why: &io::Error) -> Self {
-        let silent = why.kind() == io::ErrorKind::BrokenPipe;
-        let fix = "write to another place, or free some space";
-        Self { silent, ..Self::unseen(format!("writing to standard output: {why}"), fix) }
+        if why.kind() == io::ErrorKind::BrokenPipe {
+            return Self::quiet(0);
+        }
+        Self::unseen(format!("writing to standard output: {why}"), "write to another place, or free some space")
+    }
+
+    /// An end that nobody needs to be told of.
+    pub fn quiet(code: u8) -> Self {
+        Self { what: String::new(), fix: String::new(), code, silent: true }
     }
 
     /// The exit code.
@@ -47,7 +52,7 @@ impl Failure {
         self.code
     }
 
-    /// The reader of the output went away.
+    /// Nobody needs to be told: the reader of the output went away, or a signal ended the program.
     pub fn is_silent(&self) -> bool {
         self.silent
     }
@@ -68,12 +73,6 @@ impl From<SessionError> for Failure {
             SessionError::Record(error) => error.into(),
             other => Self::told(&other.to_string()),
         }
-    }
-}
-
-impl From<TuiError> for Failure {
-    fn from(error: TuiError) -> Self {
-        Self::told(&error.to_string())
     }
 }
 

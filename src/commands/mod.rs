@@ -42,9 +42,10 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Unknown) => ExitCode::from(fail::COULD_NOT_OBSERVE),
-        Err(failure) if failure.is_silent() => ExitCode::SUCCESS,
         Err(failure) => {
-            out::error(&failure.to_string());
+            if !failure.is_silent() {
+                out::error(&failure.to_string());
+            }
             ExitCode::from(failure.code())
         }
     }

@@ -8,7 +8,7 @@ use super::shown;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
-use crate::view::{Filter, Moment, Trouble};
+use crate::view::{Detail, Filter, Moment, Sides};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
@@ -44,6 +44,8 @@ struct PodJson {
     last_restart: Option<Stamp>,
     created: Option<Stamp>,
     qos: Option<Text>,
+    ip: Option<Text>,
+    owner: Option<String>,
     #[serde(rename = "static")]
     is_static: bool,
     trouble: &'static str,
@@ -82,6 +84,7 @@ struct ContainerJson {
     stage_state: &'static str,
     stage_since: Option<Stamp>,
     state: Option<Text>,
+    words: WordsJson,
     message: Option<Text>,
     ready: bool,
     restarts: u32,
@@ -89,7 +92,16 @@ struct ContainerJson {
     running_since: Option<Stamp>,
     last_exit: Option<ExitJson>,
     retry_at: Option<Stamp>,
+    retry_estimated: Option<bool>,
     evidence: Vec<EvidenceJson>,
+}
+
+/// The same container in the words of each source.
+#[derive(Debug, Default, Serialize)]
+struct WordsJson {
+    api: Option<String>,
+    kubelet: Option<String>,
+    runtime: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,12 +124,14 @@ pub fn pods_json(moment: &Moment, filter: &Filter) -> PodList {
         sources,
         alarms,
         counts: Counts { pods, failing, slow, moving },
-        pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row.trouble))).collect(),
+        pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, moment.now))).collect(),
     }
 }
 
-fn pod(placed: &Placed, trouble: Trouble) -> PodJson {
+fn pod(placed: &Placed, now: Time) -> PodJson {
     let (facts, place) = (&placed.facts, &placed.place);
+    let detail = Detail::new(placed, now);
+    let sides = |name: &Text| detail.sides.iter().find(|sides| sides.container == *name);
     let object = facts.object();
     PodJson {
         namespace: facts.namespace.clone(),
@@ -129,17 +143,27 @@ fn pod(placed: &Placed, trouble: Trouble) -> PodJson {
         restarts: place.status.restarts,
         last_restart: stamp(place.status.last_restart),
         created: stamp(object.and_then(|pod| pod.metadata.creation_timestamp)),
-        qos: object.and_then(|pod| known(&pod.status.qos_class)),
-        is_static: facts.is_static(),
-        trouble: trouble.name(),
+        qos: known(&detail.qos),
+        ip: known(&detail.ip),
+        owner: said(&detail.owner),
+        is_static: detail.is_static,
+        trouble: detail.row.trouble.name(),
         stage: place.stage.name(),
         stage_state: place.state.name(),
         stage_since: stamp(place.since),
         reason: known(&place.reason),
         next: place.next.map(next),
         stages: place.steps.iter().map(stage).collect(),
-        containers: place.containers.iter().map(container).collect(),
+        containers: place.containers.iter().map(|c| container(c, sides(&c.name))).collect(),
     }
+}
+
+fn words(sides: &Sides) -> WordsJson {
+    WordsJson { api: said(&sides.api), kubelet: said(&sides.kubelet), runtime: said(&sides.runtime) }
+}
+
+fn said(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn next(next: Next) -> NextJson {
@@ -157,7 +181,7 @@ fn stage(step: &Step) -> StageJson {
     }
 }
 
-fn container(c: &ContainerPlace) -> ContainerJson {
+fn container(c: &ContainerPlace, sides: Option<&Sides>) -> ContainerJson {
     let exit = |(code, reason, at): &(i32, Text, Option<Time>)| ExitJson {
         code: *code,
         reason: known(reason),
@@ -171,13 +195,15 @@ fn container(c: &ContainerPlace) -> ContainerJson {
         stage_state: c.state.name(),
         stage_since: stamp(c.since),
         state: known(&c.word),
+        words: sides.map(words).unwrap_or_default(),
         message: known(&c.message),
         ready: c.ready,
         restarts: c.restarts,
         first_started: stamp(c.first_started),
         running_since: stamp(c.running_since),
         last_exit: c.last_exit.as_ref().map(exit),
-        retry_at: stamp(c.retry_at),
+        retry_at: stamp(c.retry_at.map(|(at, _)| at)),
+        retry_estimated: c.retry_at.map(|(_, estimated)| estimated),
         evidence: c.evidence.iter().map(EvidenceJson::from).collect(),
     }
 }
