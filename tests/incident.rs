@@ -1,9 +1,14 @@
 //! The incident at chosen moments, against what was done to the node (`driver.log`) and the API's own times.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
-use kpodtrace::observation::Time;
+use std::path::Path;
+use std::time::Duration;
+
+use kpodtrace::observation::{Observation, Time};
 use kpodtrace::pipeline::{Placed, Stage, StageState};
+use kpodtrace::record::Reader;
 use kpodtrace::session::Session;
 use kpodtrace::view::Moment;
 
@@ -11,8 +16,12 @@ fn at(time: &str) -> Time {
     format!("2026-11-29T{time}Z").parse().unwrap()
 }
 
+fn demo() -> Session {
+    Session::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt")).unwrap()
+}
+
 fn moment(time: &str) -> Moment {
-    let mut session = Session::open(&common::fixtures().join("incident")).unwrap();
+    let mut session = demo();
     session.seek(at(time)).unwrap();
     session.moment()
 }
@@ -151,7 +160,7 @@ fn ten_rejections_a_finalizer_and_what_is_deleted() {
 
 #[test]
 fn a_healthy_pod_is_never_in_trouble() {
-    let mut session = Session::open(&common::fixtures().join("incident")).unwrap();
+    let mut session = demo();
     let (begin, end) = session.span();
     let mut time = begin;
     while time < end {
@@ -161,4 +170,31 @@ fn a_healthy_pod_is_never_in_trouble() {
         }
         time += chrono::TimeDelta::seconds(5);
     }
+}
+
+#[test]
+fn the_demo_is_the_incident() {
+    let imported = common::imported(&common::fixtures().join("incident")).observations;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
+    assert!(std::fs::metadata(&path).unwrap().len() < 3_000_000);
+    let reader = Reader::open(&path).unwrap();
+    assert!(reader.complete(), "{:?}", reader.problems());
+    let frames = (0..reader.frames().len()).map(|i| reader.frame(i).unwrap());
+    let recorded: Vec<Observation> = frames.flat_map(|f| f.observations().collect::<Vec<_>>()).collect();
+    assert_eq!(recorded.len(), imported.len());
+    assert!(recorded == imported, "the recording differs from the import");
+}
+
+#[test]
+fn playing_and_seeking_agree() {
+    let mut played = demo();
+    played.seek(at("12:38:20.000")).unwrap();
+    while played.now() < at("12:41:00.000") {
+        played.pass(Duration::from_millis(250)).unwrap();
+    }
+    let mut sought = demo();
+    sought.seek(played.now()).unwrap();
+    let (played, sought) = (played.moment(), sought.moment());
+    assert_eq!(played.snapshot.pods, sought.snapshot.pods);
+    assert_eq!(played.rows(), sought.rows());
 }

@@ -1,4 +1,5 @@
 //! STATUS, READY and RESTARTS are the words that kubectl printed of the same pods a second or two later.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

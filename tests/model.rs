@@ -1,4 +1,5 @@
 //! The fold converges: in whatever order the sources come, however often a thing is said, whatever `now` is.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! One pod and more of every captured scenario stands where an engineer who reads `kubectl describe` says it stands.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Model, SourceFacts};
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, Fact, Observation, Sandbox, Source, Stamp};
+use crate::observation::{Container, Fact, Observation, Sandbox, Source, SourceState, Stamp};
 use crate::text::Text;
 
 impl Model {
@@ -19,7 +19,15 @@ impl Model {
         }
         self.newest = self.newest.max(Some(stamp.wall));
         match fact {
-            Fact::SourceState(state) => return source.set_state(state, &stamp),
+            Fact::SourceState(state) => {
+                let (was, is) = (source.is_live(), matches!(state, SourceState::Live { .. }));
+                source.set_state(state, &stamp);
+                // What a source does not say means something only while it is live.
+                if was != is && matches!(stamp.source, Source::ApiPods | Source::Cri) {
+                    self.mark_all();
+                }
+                return;
+            }
             Fact::CallBegin(call) => return source.call_begin(call, &stamp),
             Fact::CallEnd { call, took_us, error } => return source.call_end(call, took_us, error, &stamp),
             Fact::Dropped { count } => {

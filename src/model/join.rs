@@ -65,10 +65,10 @@ impl Model {
     }
 
     pub(super) fn heard(&self) -> Heard {
+        let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
         Heard {
-            api: self.api_pods.is_complete(),
-            events: self.events.is_complete(),
-            cri: self.sandboxes.is_complete() && self.containers.is_complete(),
+            api: self.api_pods.is_complete() && live(Source::ApiPods),
+            cri: self.sandboxes.is_complete() && self.containers.is_complete() && live(Source::Cri),
         }
     }
 

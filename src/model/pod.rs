@@ -11,13 +11,11 @@ use crate::objects::{Event, Pod};
 use crate::observation::{Container, Sandbox, Time};
 use crate::text::Text;
 
-/// Which sources have said all they know, so that what they do not say is absent.
+/// Which sources are live and have said all they know, so that what they do not say is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// Pods of the API server.
     pub api: bool,
-    /// Events of the API server.
-    pub events: bool,
     /// Sandboxes and containers of the runtime.
     pub cri: bool,
 }
@@ -56,9 +54,11 @@ pub struct PodFacts {
 }
 
 impl PodFacts {
-    /// Spec and status: the API server's, else the kubelet's.
+    /// Spec and status: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a live API
+    /// server no longer has is gone, whatever the last page said; only a static pod lives without it.
     pub fn object(&self) -> Option<&Arc<Pod>> {
-        self.api.as_ref().or(self.kubelet.as_ref()).map(|held| &held.value)
+        let kubelet = self.kubelet.as_ref().filter(|_| !self.heard.api || self.is_static());
+        self.api.as_ref().or(kubelet).map(|held| &held.value)
     }
 
     /// The newest sandbox: the others are left-overs until the kubelet collects them.

@@ -1,5 +1,5 @@
 //! Where the fixtures are, and how a test reads them.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
 
