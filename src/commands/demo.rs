@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use super::{Failure, Outcome, input};
 use crate::cli::{At, Input, ScreenArgs};
 use crate::session::{Session, SessionError};
-use crate::tui::{self, Feed, Options, TuiError};
+use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
 
 /// Before that the recording shows an empty node.
@@ -42,14 +42,8 @@ fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure>
     match ended {
         Ok(()) => Ok(Outcome::Done),
         Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(error.into()),
     }
-}
-
-fn told(error: &TuiError) -> Failure {
-    let text = error.to_string();
-    let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH"));
-    Failure::unseen(format!("showing the screen: {what}"), fix)
 }
 
 /// A session as the screen wants it.

@@ -8,6 +8,7 @@ use crate::record::RecordError;
 use crate::record::import::ImportError;
 use crate::session::SessionError;
 use crate::text::Text;
+use crate::tui::TuiError;
 
 /// Exit code for wrong usage.
 pub const USAGE: u8 = 2;
@@ -73,6 +74,12 @@ impl From<SessionError> for Failure {
             SessionError::Record(error) => error.into(),
             other => Self::told(&other.to_string()),
         }
+    }
+}
+
+impl From<TuiError> for Failure {
+    fn from(error: TuiError) -> Self {
+        Self::told(&error.to_string())
     }
 }
 
