@@ -23,7 +23,7 @@ impl Model {
                 let (was, is) = (source.is_live(), matches!(state, SourceState::Live { .. }));
                 source.set_state(state, &stamp);
                 // What a source does not say means something only while it is live.
-                if was != is && matches!(stamp.source, Source::ApiPods | Source::Cri) {
+                if was != is && matches!(stamp.source, Source::ApiPods | Source::ApiEvents | Source::Cri) {
                     self.mark_all();
                 }
                 return;

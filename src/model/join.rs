@@ -68,6 +68,7 @@ impl Model {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
         Heard {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
+            events: self.events.is_complete() && live(Source::ApiEvents),
             cri: self.sandboxes.is_complete() && self.containers.is_complete() && live(Source::Cri),
         }
     }

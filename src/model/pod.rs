@@ -16,6 +16,8 @@ use crate::text::Text;
 pub struct Heard {
     /// Pods of the API server.
     pub api: bool,
+    /// Events of the API server.
+    pub events: bool,
     /// Sandboxes and containers of the runtime.
     pub cri: bool,
 }

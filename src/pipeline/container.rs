@@ -107,7 +107,10 @@ pub fn place_container(
     let nothing = ContainerState::default();
     let (state, last_state) = status.map_or((&nothing, &nothing), |s| (&s.state, &s.last_state));
     let exits: Vec<_> = facts.exits.iter().filter(|e| e.container == spec.name).collect();
-    let cri_ran = cri.is_some_and(|c| real(c.started_at).is_some() || c.phase == ContainerPhase::Running);
+    let cri_ran = cri.is_some_and(|c| {
+        let ended = c.phase == ContainerPhase::Exited && !never_ran(&c.reason);
+        real(c.started_at).is_some() || c.phase == ContainerPhase::Running || ended
+    });
     let ends = || [&state.terminated, &last_state.terminated].into_iter().flatten();
     let ran = state.running.is_some()
         || ends().any(|t| !never_ran(&t.reason))
@@ -201,6 +204,13 @@ fn settle(
         Some(c) if c.phase == ContainerPhase::Exited && c.exit_code.is_some() => {
             let exit = c.exit_code.unwrap_or_default();
             return end(place, exit, &c.reason, &c.message, real(c.finished_at));
+        }
+        Some(c) if c.phase == ContainerPhase::Exited && *state == ContainerState::default() => {
+            // Only the list is known: a container that was started again before is taken for one that fails.
+            place.stage = Stage::Running;
+            place.state = if c.attempt > 0 { StageState::Failed } else { StageState::Unknown };
+            place.message = "exited; the runtime was not asked how".into();
+            return;
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ use super::evidence::{Evidence, last_event};
 use super::stage::{Stage, StageState, Step};
 use super::steps::Steps;
 use crate::model::real;
-use crate::observation::{Source, Time};
+use crate::observation::Source;
 
 const SANDBOX_FAILURES: [&str; 3] = ["FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources"];
 const VOLUME_FAILURES: [&str; 3] = ["FailedMount", "FailedAttachVolume", "FailedMapVolume"];
@@ -89,14 +89,9 @@ pub(super) fn volumes(s: &Steps, before: &[Step]) -> Step {
     }
     if sandbox_attempted(s) {
         step.state = StageState::Done;
-        step.until = first_attempt(s);
-        if let Some(at) = s.facts.log.as_ref().and_then(|l| l.first_sandbox_attempt) {
-            step.evidence.push(Evidence::new(
-                Source::KubeletLog,
-                Some(at),
-                "a sandbox is being made, which comes after the volumes",
-            ));
-        }
+        let attempt = first_attempt(s);
+        step.until = attempt.as_ref().and_then(|e| e.at);
+        step.evidence.extend(attempt);
         return step;
     }
     if step.state != StageState::Active {
@@ -148,6 +143,10 @@ pub(super) fn sandbox(s: &Steps, before: &[Step]) -> Step {
         let span =
             s.facts.spans.as_ref().and_then(|x| x.run_sandbox).filter(|(.., failed)| !failed).map(|(_, end, _)| end);
         let made = s.facts.sandboxes.last().and_then(|x| x.created_at);
+        if let Some((begin, end, _)) = s.facts.spans.as_ref().and_then(|x| x.run_sandbox) {
+            let took = (end - begin).num_milliseconds().max(0);
+            step.evidence.push(Evidence::new(Source::Spans, Some(end), format!("RunPodSandbox took {took} ms")));
+        }
         let span = span.filter(|end| made.is_none_or(|made| (*end - made).num_seconds().abs() < 60));
         step.until = span.or(made).or(condition.filter(|c| c.is_true()).and_then(|c| c.last_transition_time));
         return step;
@@ -184,13 +183,20 @@ fn sandbox_attempted(s: &Steps) -> bool {
     sandbox_ever(s) || log || span || s.facts.event(&["FailedCreatePodSandBox"]).is_some()
 }
 
-fn first_attempt(s: &Steps) -> Option<Time> {
+/// The earliest proof that a sandbox was being made, which comes after the volumes.
+fn first_attempt(s: &Steps) -> Option<Evidence> {
     let log = s.facts.log.as_ref().and_then(|l| l.first_sandbox_attempt);
+    let log = log.map(|at| Evidence::new(Source::KubeletLog, Some(at), "Creating PodSandbox for pod"));
+    let span = s.facts.spans.as_ref().and_then(|x| x.run_sandbox);
+    let span = span.map(|(at, ..)| Evidence::new(Source::Spans, Some(at), "RunPodSandbox began"));
     let failed = s.facts.events.iter().filter(|e| e.reason == "FailedCreatePodSandBox").filter_map(|e| e.first());
-    let span = s.facts.spans.as_ref().and_then(|x| x.run_sandbox).map(|(begin, ..)| begin);
+    let failed = failed.map(|at| Evidence::new(Source::ApiEvents, Some(at), "FailedCreatePodSandBox"));
     let made = s.facts.sandboxes.iter().filter_map(|x| x.created_at);
+    let made = made.map(|at| Evidence::new(Source::Cri, Some(at), "the sandbox was created"));
     let started = s.containers.iter().filter_map(|c| c.first_started);
-    log.into_iter().chain(failed).chain(span).chain(made).chain(started).filter_map(|at| real(Some(at))).min()
+    let started = started.map(|at| Evidence::new(api(s), Some(at), "a container started"));
+    let all = log.into_iter().chain(span).chain(failed).chain(made).chain(started);
+    all.filter(|e| real(e.at).is_some()).min_by_key(|e| e.at)
 }
 
 /// The source of the pod object.

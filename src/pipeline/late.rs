@@ -70,6 +70,7 @@ pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[Step]) -> Step {
         if step.since.is_none() {
             step.since = before.iter().rev().find_map(|s| s.until);
         }
+        step.evidence.extend(s.apps().filter_map(|c| passed_by(s, c, stage)));
         return step;
     }
     for container in &here {
@@ -86,6 +87,19 @@ pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[Step]) -> Step {
         step.state = StageState::Waiting;
     }
     step
+}
+
+/// What shows that a container has passed a stage: the first event about it, else the runtime's own time.
+fn passed_by(s: &Steps, c: &ContainerPlace, stage: Stage) -> Option<Evidence> {
+    let (reason, at) = match stage {
+        Stage::Image => ("Pulled", None),
+        Stage::Create => ("Created", c.create_done),
+        _ => ("Started", c.first_started),
+    };
+    let event = s.facts.events_of(&c.name).filter(|e| e.reason == reason).min_by_key(|e| e.first());
+    let event = event.map(|e| Evidence::new(Source::ApiEvents, e.first(), format!("{}: {}", e.reason, e.message)));
+    let own = || at.map(|at| Evidence::new(Source::Cri, Some(at), reason.to_lowercase()));
+    Some(named(c, &event.or_else(own)?))
 }
 
 pub(super) fn probes(s: &Steps, before: &[Step]) -> Step {

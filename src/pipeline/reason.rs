@@ -64,7 +64,15 @@ fn ready(s: &Steps) -> Option<Text> {
     if !gates.is_empty() {
         return Some(format!("readiness gates not met: {}", gates.join(", ")).into());
     }
-    s.pod?.status.condition("Ready").filter(|c| !c.is_true()).map(|c| c.message.clone())
+    let status = &s.pod?.status;
+    let condition = status.condition("Ready").filter(|c| !c.is_true())?;
+    if !condition.message.is_empty() {
+        return Some(condition.message.clone());
+    }
+    // pkg/controller/nodelifecycle marks the pods of a node that does not answer, and gives no reason.
+    let marked = status.is_true("ContainersReady");
+    marked
+        .then(|| "the containers are ready and the pod is marked not ready, as for a node that does not answer".into())
 }
 
 fn running(s: &Steps, state: StageState) -> Option<Text> {

@@ -131,7 +131,7 @@ impl<'a> Steps<'a> {
             _ if ready > 0 => "Running".into(),
             Some((_, reason, _)) if !reason.is_empty() => reason.clone(),
             Some((code, ..)) => format!("ExitCode:{code}").into(),
-            None => "Unknown".into(),
+            None => "Exited".into(),
         };
         Status {
             word,

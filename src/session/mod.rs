@@ -63,6 +63,8 @@ pub struct Session {
     speed: f64,
     looping: bool,
     rest: Duration,
+    /// When waiting alone changes the last moment.
+    deadline: Option<Time>,
 }
 
 impl Session {
@@ -91,7 +93,8 @@ impl Session {
     fn on(tape: Tape) -> Result<Self, SessionError> {
         let now = tape.span().0;
         let (model, placer) = (Model::default(), Placer::default());
-        let mut session = Self { tape, model, placer, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO };
+        let mut session =
+            Self { tape, model, placer, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO, deadline: None };
         session.seek(now)?;
         Ok(session)
     }
@@ -192,20 +195,19 @@ impl Session {
         }
     }
 
-    /// Real time until the next observation is due, at most a second.
+    /// Real time until something changes: the next observation is due, or waiting alone makes something true. At most a
+    /// second.
     pub fn wake_in(&mut self) -> Duration {
-        const LONGEST: Duration = Duration::from_secs(1);
-        match self.tape.peek() {
-            Some(stamp) => {
-                let micros = stamp.mono.saturating_sub(self.at) as f64 / self.speed;
-                Duration::from_micros(micros.min(1e6) as u64).min(LONGEST)
-            }
-            None => LONGEST,
-        }
+        let observation = self.tape.peek().map(|stamp| stamp.mono.saturating_sub(self.at) as f64);
+        let deadline = self.deadline.map(|at| (at - self.now).num_microseconds().unwrap_or(i64::MAX).max(0) as f64);
+        let due = [observation, deadline].into_iter().flatten().fold(1e6, |a: f64, b| a.min(b / self.speed));
+        Duration::from_micros(due as u64)
     }
 
     /// The node as it is known now.
     pub fn moment(&mut self) -> Moment {
-        Moment::new(self.model.snapshot(), &mut self.placer, self.now)
+        let moment = Moment::new(self.model.snapshot(), &mut self.placer, self.now);
+        self.deadline = moment.next_change();
+        moment
     }
 }
