@@ -79,7 +79,9 @@ impl From<SessionError> for Failure {
 
 impl From<TuiError> for Failure {
     fn from(error: TuiError) -> Self {
-        Self::told(&error.to_string())
+        let text = error.to_string();
+        let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH prints a table"));
+        Self::unseen(format!("showing the screen: {what}"), fix)
     }
 }
 
