@@ -68,6 +68,8 @@ pub struct App {
     pub top: usize,
     /// Rows or lines of the last frame, for paging.
     pub page: usize,
+    /// First and last line of what scrolls, and how many there are, where not all are seen.
+    pub position: Option<(usize, usize, usize)>,
     /// The pod that is open.
     pub open: Option<Open>,
     theme: Theme,
@@ -88,6 +90,7 @@ impl App {
             selected: None,
             top: 0,
             page: 1,
+            position: None,
             open: None,
             theme,
         }

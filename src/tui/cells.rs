@@ -6,12 +6,15 @@ use std::borrow::Cow;
 use ratatui::buffer::{Buffer, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Width in cells.
+/// Width in cells, as it is put.
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(|g| usize::from(g.cell_width())).sum() }
+    if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+        return text.len();
+    }
+    clean(text).graphemes(true).map(|g| usize::from(g.cell_width())).sum()
 }
 
 /// Without line feeds, tabs and variation selectors: terminals disagree on the width of what a selector follows.
@@ -43,6 +46,55 @@ pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
         out.push('…');
     }
     Cow::Owned(out)
+}
+
+/// At most `max` cells, without what is in the middle: names are told apart by their ends.
+pub fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
+    let text = clean(text);
+    if width(&text) <= max || max < 5 {
+        return Cow::Owned(cut(&text, max).into_owned());
+    }
+    let head = cut(&text, max - max / 2).into_owned();
+    let (mut tail, mut room) = (Vec::new(), max.saturating_sub(width(&head)));
+    for grapheme in text.graphemes(true).rev() {
+        let cells = width(grapheme);
+        if cells > room {
+            break;
+        }
+        room -= cells;
+        tail.push(grapheme);
+    }
+    Cow::Owned(head + &tail.into_iter().rev().collect::<String>())
+}
+
+/// `namespace/name` in at most `max` cells; the namespace gives way first.
+pub fn pod_name(namespace: &str, name: &str, max: usize) -> String {
+    let spare = max.saturating_sub(width(name) + 1);
+    let short = cut_middle(namespace, spare.max(max / 3).min(width(namespace))).into_owned();
+    let room = max.saturating_sub(width(&short) + 1);
+    format!("{short}/{}", cut_middle(name, room))
+}
+
+/// Pieces with two spaces between them, on as many lines as they need.
+pub fn flow(pieces: Vec<Span<'static>>, cells: usize) -> Vec<Line<'static>> {
+    let (mut lines, mut used) = (Vec::new(), 0);
+    let mut line: Vec<Span> = Vec::new();
+    for mut piece in pieces.into_iter().filter(|p| !p.content.is_empty()) {
+        piece.content = cut(&piece.content, cells).into_owned().into();
+        let need = width(&piece.content);
+        if !line.is_empty() && used + 2 + need > cells {
+            lines.push(Line::from(std::mem::take(&mut line)));
+            used = 0;
+        }
+        if !line.is_empty() {
+            line.push(Span::raw("  "));
+            used += 2;
+        }
+        used += need;
+        line.push(piece);
+    }
+    lines.push(Line::from(line));
+    lines
 }
 
 /// Exactly `cells` cells: cut, or filled with spaces.
@@ -130,6 +182,16 @@ mod tests {
         assert_eq!((cut("abc", 1), cut("abc", 0)), ("…".into(), "".into()));
         assert_eq!(width(&fit(&"x".repeat(253), 20)), 20);
         assert_eq!(width(&fit("日本語", 4)), 4);
+    }
+
+    #[test]
+    fn pods_are_told_apart_when_there_is_no_room() {
+        assert_eq!(pod_name("shop", "web-6d4cf56db6-x2xkq", 40), "shop/web-6d4cf56db6-x2xkq");
+        assert_eq!(pod_name("s-crashloop-exit1", "exit0-always", 21), "s-c…xit1/exit0-always");
+        assert_eq!(pod_name("s-healthy-web", "web-69b969ddfd-7pxyz", 21), "s-h…web/web-69…-7pxyz");
+        for max in 0..60 {
+            assert!(width(&pod_name("日本語日本語", &"ü-日本".repeat(9), max)) <= max.max(1), "{max}");
+        }
     }
 
     #[test]

@@ -77,8 +77,12 @@ pub fn columns(cells: usize, widest: (usize, usize)) -> Vec<(Column, usize)> {
             grow(&mut chosen, Name, COMFORT.0, &mut left);
         }
     }
+    grow(&mut chosen, Status, widest.1.min(20), &mut left);
+    grow(&mut chosen, Name, widest.0.min(40), &mut left);
+    grow(&mut chosen, Next, 21, &mut left);
     grow(&mut chosen, Status, widest.1.min(26), &mut left);
-    grow(&mut chosen, Name, widest.0.min(48), &mut left);
+    grow(&mut chosen, Reason, 80, &mut left);
+    grow(&mut chosen, Name, widest.0.min(100), &mut left);
     grow(&mut chosen, Reason, usize::MAX, &mut left);
     chosen.sort_by_key(|(c, _)| ORDER.iter().position(|o| o == c));
     chosen

@@ -13,8 +13,8 @@ use super::app::App;
 use super::cells::{put, put_right};
 use super::theme::{Role, Theme};
 
-/// Draws the line.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, theme: &Theme) {
+/// Draws the line; with the title, where it found no room above.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title: bool, theme: &Theme) {
     if area.height == 0 {
         return;
     }
@@ -42,7 +42,15 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, theme
     if picture.shown.len() < picture.rows.len() || !shown.is_empty() {
         shown.push(format!("{} shown", picture.shown.len()));
     }
-    let text = shown.join(" · ");
+    let title = title && shown.is_empty();
+    let text = if title { picture.title.to_string() } else { shown.join(" · ") };
     let room = usize::from(area.right().saturating_sub(x + 1));
-    put_right(buffer, area, 0, x, &super::cells::cut(&text, room), theme.style(Role::Heading));
+    put_right(
+        buffer,
+        area,
+        0,
+        x,
+        &super::cells::cut(&text, room),
+        theme.style(if title { Role::Muted } else { Role::Heading }),
+    );
 }

@@ -2,7 +2,7 @@
 //! It must not name a key that the table of keys does not.
 //!
 //! ```text
-//! Enter open  / filter  Esc clear  f failing  p pause  ? help  q quit              PAUSED
+//! Enter open  / filter  Esc clear  f failing  p pause  ? help  q quit              1-22 of 46
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -34,7 +34,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App, theme: &Theme) {
         x = put(buffer, x, area.y, area.right(), &key.name(), theme.style(Role::Key)) + 1;
         x = put(buffer, x, area.y, area.right(), binding.short, theme.style(Role::Plain)) + 2;
     }
-    if app.paused {
-        put_right(buffer, area, 0, x, "PAUSED", theme.style(Role::Selected));
+    if let Some((first, last, all)) = app.position {
+        put_right(buffer, area, 0, x, &format!("{first}-{last} of {all}"), theme.style(Role::Muted));
     }
 }

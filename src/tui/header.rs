@@ -19,10 +19,10 @@ pub fn conditions(picture: &Picture) -> &[String] {
     &picture.header.conditions
 }
 
-/// Draws the line, and as many conditions as there are rows.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, theme: &Theme) {
+/// Draws the line, and as many conditions as there are rows. False when the title found no room.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, theme: &Theme) -> bool {
     if area.height == 0 {
-        return;
+        return false;
     }
     let header = &picture.header;
     let node = if header.node.is_empty() { "node unknown" } else { header.node.as_str() };
@@ -49,12 +49,11 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, th
         x = put(buffer, x, area.y, end, text, theme.style(role)) + 2;
     }
     let room = Rect { width: end.saturating_sub(area.x), height: 1, ..area };
-    if x + (width(&picture.title) as u16) < end {
-        put_right(buffer, room, 0, x, &picture.title, theme.style(Role::Muted));
-    } else {
-        put(buffer, x, area.y, end, &picture.title, theme.style(Role::Muted));
-    }
+    // Half a title says nothing: without room here it stands beside the counts.
+    put_right(buffer, room, 0, x, &picture.title, theme.style(Role::Muted));
+    let titled = x + (width(&picture.title) as u16) < end;
     for (row, text) in (1..area.height).zip(conditions(picture)) {
         put(buffer, area.x, area.y + row, area.right(), text, theme.style(Role::Trouble));
     }
+    titled
 }

@@ -24,6 +24,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: &Theme) {
     let rows = usize::from(area.height);
     app.help_scroll = app.help_scroll.min(lines.len().saturating_sub(rows));
     app.page = rows;
+    let last = (app.help_scroll + rows).min(lines.len());
+    app.position = (lines.len() > rows).then_some((app.help_scroll + 1, last, lines.len()));
     for (row, line) in (0..area.height).zip(lines.iter().skip(app.help_scroll)) {
         put_line(buffer, area, row, line);
     }
@@ -84,10 +86,12 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_told_once() {
+        assert!(lines(&Theme::new(false, false)).iter().all(|l| l.width() <= 80));
         let text: Vec<String> = lines(&Theme::new(false, false)).iter().map(ToString::to_string).collect();
         for binding in BINDINGS {
             let keys: Vec<String> = binding.keys.iter().map(|k| k.name()).collect();
-            let found = text.iter().filter(|l| l.contains(binding.long) && l.contains(&keys.join(" "))).count();
+            let found =
+                text.iter().filter(|l| **l == format!("  {}{}", fit(&keys.join(" "), 24), binding.long)).count();
             assert_eq!(found, 1, "{binding:?}");
         }
     }

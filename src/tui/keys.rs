@@ -94,14 +94,14 @@ bindings! {
     PageUp [Plain(KeyCode::PageUp), Ctrl('b')] [List, Pod, Help] "" "one page up";
     First [char('g'), Plain(KeyCode::Home)] [List, Pod, Help] "" "to the top, and stay there";
     Last [char('G'), Plain(KeyCode::End)] [List, Pod, Help] "" "to the end";
-    Filter [char('/')] [List] "filter" "type words that a pod must have in its name, status, stage or reason";
+    Filter [char('/')] [List] "filter" "show pods with words in name, status, stage or reason";
     KeepFilter [Plain(KeyCode::Enter)] [Typing] "keep" "keep the filter and go on";
     ClearFilter [Plain(KeyCode::Esc)] [List, Typing] "clear" "show all pods again";
     Erase [Plain(KeyCode::Backspace), Ctrl('h')] [Typing] "" "take the last character of the filter back";
     Down [Plain(KeyCode::Down)] [Typing] "" "next pod";
     Up [Plain(KeyCode::Up)] [Typing] "" "pod before";
     Failing [char('f')] [List] "failing" "only pods that are failing or slow, or all again";
-    Pause [char('p')] [List, Pod] "pause" "keep the picture still, or go on; observing never stops";
+    Pause [char('p')] [List, Pod] "pause" "hold the picture still, or let it go on";
     Help [char('?')] [List, Pod] "help" "this help";
     Redraw [Ctrl('l')] [List, Pod, Typing, Help] "" "draw the whole screen again";
     Suspend [Ctrl('z')] [List, Pod, Typing, Help] "" "stop; `fg` goes on";

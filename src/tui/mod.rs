@@ -26,6 +26,8 @@ mod screen;
 mod sources;
 mod table;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod theme;
 mod watch;
 

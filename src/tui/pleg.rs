@@ -65,6 +65,8 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
     } else if let Some(last) = last {
         out.push((format!("own list {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
     }
+    // What is wrong is seen whatever the room.
+    out.sort_by_key(|(_, role)| *role != Role::Trouble);
     out
 }
 

@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::app::App;
-use super::cells::{put, put_line, put_right, wrap};
+use super::cells::{flow, put, put_line, wrap};
 use super::theme::{Role, Theme};
 use super::{Picture, pod_containers, pod_events, pod_stages};
 use crate::observation::Time;
@@ -30,7 +30,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     };
     let now = picture.moment.now;
     let detail = Detail::new(placed, now);
-    let heading = heading(&detail, open.gone, theme);
+    let heading = heading(&detail, open.gone, usize::from(area.width), theme);
     for (row, line) in (0..area.height).zip(&heading) {
         put_line(buffer, area, row, line);
     }
@@ -43,35 +43,36 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     for (row, line) in (0..body.height).zip(lines.iter().skip(open.scroll)) {
         put_line(buffer, body, row, line);
     }
-    if lines.len() > rows {
-        let place = format!("{}-{} of {}", open.scroll + 1, (open.scroll + rows).min(lines.len()), lines.len());
-        put_right(buffer, area, 0, area.x, &place, theme.style(Role::Muted));
-    }
+    let last = (open.scroll + rows).min(lines.len());
+    app.position = (lines.len() > rows).then_some((open.scroll + 1, last, lines.len()));
 }
 
-fn heading(detail: &Detail, gone: bool, theme: &Theme) -> Vec<Line<'static>> {
+fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let row = &detail.row;
-    let mut first = vec![Span::styled(format!("{}/{}", row.namespace, row.name), theme.style(Role::Heading))];
-    if gone {
-        first.push(Span::raw("  "));
-        first.push(Span::styled("gone", theme.style(Role::Selected)));
-    }
-    first.push(Span::styled(format!("  {}", row.status), theme.style(theme.trouble(row.trouble))));
-    first.push(Span::raw(format!("  ready {}  restarts {}  age {}", row.ready, row.restarts, row.age)));
-    let mut second = vec![format!("uid {}", detail.uid)];
-    let mut add = |what: &str, text: &str| {
-        if !text.is_empty() {
-            second.push(format!("{what} {text}"));
-        }
+    let plain = |text: String| Span::raw(text);
+    let first = vec![
+        Span::styled(format!("{}/{}", row.namespace, row.name), theme.style(Role::Heading)),
+        Span::styled(if gone { "gone" } else { "" }, theme.style(Role::Selected)),
+        Span::styled(row.status.to_string(), theme.style(theme.trouble(row.trouble))),
+        plain(format!("ready {}", row.ready)),
+        plain(format!("restarts {}", row.restarts)),
+        plain(format!("age {}", row.age)),
+    ];
+    let muted = |what: &str, text: &str| {
+        let text = if text.is_empty() { String::new() } else { format!("{what} {text}") };
+        Span::styled(text, theme.style(Role::Muted))
     };
-    add("QoS", &detail.qos);
-    add("pod IP", &detail.ip);
-    add("owner", &detail.owner);
-    add("node", &detail.node);
-    if detail.is_static {
-        second.push("static pod".into());
-    }
-    vec![Line::from(first), Line::styled(second.join("  "), theme.style(Role::Muted))]
+    let second = vec![
+        muted("uid", &detail.uid),
+        muted("QoS", &detail.qos),
+        muted("pod IP", &detail.ip),
+        muted("node", &detail.node),
+        muted("owner", &detail.owner),
+        muted("static", if detail.is_static { "pod" } else { "" }),
+    ];
+    let mut lines = flow(first, cells);
+    lines.extend(flow(second, cells));
+    lines
 }
 
 fn sections(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {

@@ -2,7 +2,7 @@
 //! It must not take more than two lines.
 //!
 //! ```text
-//! restart in 12s · exit 137 (OOMKilled); back-off 20s
+//! shop/web-6d4cf56db6-x2xkq · restart in 12s · exit 137 (OOMKilled); back-off 20s
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 use super::Picture;
 use super::app::App;
-use super::cells::{cut, put, wrap};
+use super::cells::{cut, put, width, wrap};
 use super::columns::{Column, columns};
 use super::theme::{Role, Theme};
 
@@ -20,11 +20,13 @@ const LINES: usize = 2;
 fn text(picture: &Picture, app: &App, cells: u16) -> String {
     let Some(row) = picture.row(app.index) else { return String::new() };
     let columns = columns(usize::from(cells.saturating_sub(1)), picture.widest);
-    let has = |column| columns.iter().find(|(c, _)| *c == column).map(|(_, width)| *width);
-    let fits = has(Column::Reason).is_some_and(|width| super::cells::width(&row.reason) <= width);
+    let has = |column| columns.iter().find(|(c, _)| *c == column).map(|(_, cells)| *cells);
+    let fits = has(Column::Reason).is_some_and(|cells| width(&row.reason) <= cells);
+    let name = format!("{}/{}", row.namespace, row.name);
+    let name = if has(Column::Name).is_some_and(|cells| width(&name) <= cells) { "" } else { name.as_str() };
     let next = if has(Column::Next).is_some() { "" } else { row.next.as_str() };
     let reason = if fits { "" } else { row.reason.as_str() };
-    [next, reason].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" · ")
+    [name, next, reason].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// Lines wanted. Where reasons have no column it is always two, so that moving the selection moves nothing else.

@@ -35,10 +35,11 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
         put(buffer, all.x, all.y, all.right(), &text, theme.style(Role::Heading));
         return;
     }
+    app.position = None;
     let (body, foot) = (Rect { height: all.height - 1, ..all }, Rect { y: all.bottom() - 1, height: 1, ..all });
-    footer::draw(buffer, foot, app, theme);
     let Some(picture) = app.picture.take() else {
         put(buffer, all.x, all.y, all.right(), "nothing observed yet", theme.style(Role::Muted));
+        footer::draw(buffer, foot, app, theme);
         return;
     };
     if app.help {
@@ -51,6 +52,7 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
         list(buffer, body, &picture, app, theme);
     }
     app.picture = Some(picture);
+    footer::draw(buffer, foot, app, theme);
 }
 
 fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App, theme: &Theme) {
@@ -67,7 +69,7 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App
     let sources = take(sources::height(picture, area.width));
     let reason = take(reason::height(picture, app, area.width));
     let (top, area) = split(area, 1 + conditions);
-    header::draw(buffer, top, picture, app.paused, theme);
+    let titled = header::draw(buffer, top, picture, app.paused, theme);
     let (top, area) = split(area, sources);
     sources::draw(buffer, top, picture, theme);
     let (top, area) = split(area, pleg);
@@ -75,7 +77,7 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App
     let (top, area) = split(area, alarms);
     alarms::draw(buffer, top, picture, theme);
     let (top, area) = split(area, 1);
-    counts::draw(buffer, top, picture, app, theme);
+    counts::draw(buffer, top, picture, app, !titled, theme);
     let (middle, bottom) = split(area, area.height - reason.min(area.height));
     table::draw(buffer, middle, picture, app, theme);
     reason::draw(buffer, bottom, picture, app, theme);

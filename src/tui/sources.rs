@@ -1,4 +1,4 @@
-//! Owns the line or two that say of every source whether it answers, and when it last did.
+//! Owns the lines that say of every source whether it answers, and when it last did.
 //! It must not hide a source that does not answer to save room: those that do lose their age first.
 //!
 //! ```text
@@ -13,8 +13,8 @@ use super::cells::{put, width};
 use super::theme::{Role, Theme};
 use crate::view::SourceLine;
 
-/// Most lines.
-const LINES: usize = 2;
+/// Most lines with ages, and most lines without.
+const LINES: (usize, usize) = (2, 3);
 
 struct Item {
     mark: &'static str,
@@ -47,7 +47,7 @@ fn item(line: &SourceLine, now: crate::observation::Time, ages: bool) -> Item {
 /// The items in lines that fit: with ages if that is possible in two lines.
 fn layout(picture: &Picture, cells: u16) -> Vec<Vec<Item>> {
     let with = lines(picture, cells, true);
-    if with.len() <= LINES { with } else { lines(picture, cells, false) }
+    if with.len() <= LINES.0 { with } else { lines(picture, cells, false) }
 }
 
 fn lines(picture: &Picture, cells: u16, ages: bool) -> Vec<Vec<Item>> {
@@ -72,7 +72,7 @@ fn lines(picture: &Picture, cells: u16, ages: bool) -> Vec<Vec<Item>> {
 
 /// Lines needed.
 pub fn height(picture: &Picture, cells: u16) -> usize {
-    layout(picture, cells).len().min(LINES)
+    layout(picture, cells).len().min(LINES.1)
 }
 
 /// Draws the sources.

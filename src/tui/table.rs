@@ -12,7 +12,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::Picture;
 use super::app::App;
-use super::cells::{fit, put};
+use super::cells::{fit, pod_name, put};
 use super::columns::{Column, columns};
 use super::theme::{Role, Theme};
 use crate::pipeline::Stage;
@@ -55,7 +55,7 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
     let mut x = area.x + 1;
     for &(column, cells) in columns {
         let (text, role): (&str, Role) = match column {
-            Column::Name => (&format!("{}/{}", row.namespace, row.name), Role::Plain),
+            Column::Name => (&pod_name(&row.namespace, &row.name, cells), Role::Plain),
             Column::Ready => (&row.ready, Role::Plain),
             Column::Status => (&row.status, theme.trouble(row.trouble)),
             Column::Stage => (row.stage.name(), Role::Plain),

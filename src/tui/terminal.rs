@@ -1,7 +1,7 @@
 //! Owns the terminal's modes: set up, restored, and restored before a panic is told.
 //! It must not block: a terminal that takes nothing gets nothing.
 
-use std::io::{self, stdout};
+use std::io::{self, Write, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +49,8 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         restore();
         for text in self.told.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            eprintln!("{text}");
+            // There may be nobody to read it any more.
+            let _ = writeln!(io::stderr().lock(), "{text}");
         }
     }
 }
@@ -57,20 +58,20 @@ impl Drop for Terminal {
 fn set_up() -> io::Result<()> {
     SET.store(true, Ordering::Release);
     crossterm::terminal::enable_raw_mode()?;
-    write(SET_UP);
+    put(SET_UP);
     Ok(())
 }
 
 /// Gives the terminal back as it was; nothing when that was done already.
 pub fn restore() {
     if SET.swap(false, Ordering::AcqRel) {
-        write(RESTORE);
+        put(RESTORE);
         let _ = crossterm::terminal::disable_raw_mode();
     }
 }
 
 /// These few bytes are taken whole, or the terminal takes nothing at all.
-fn write(bytes: &[u8]) {
+fn put(bytes: &[u8]) {
     let stdout = stdout();
     let ready = poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&PATIENCE));
     if ready.is_ok_and(|n| n > 0) {

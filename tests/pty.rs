@@ -1,0 +1,304 @@
+//! The binary on a pseudo terminal, as a person has it: keys, sizes, signals, and a terminal that goes away.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kpodtrace::model::Model;
+use kpodtrace::observation::Time;
+use kpodtrace::pipeline::Placer;
+use kpodtrace::tui::{self, Feed};
+use kpodtrace::view::Moment;
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// More than a loaded machine needs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Session {
+    child: Box<dyn Child + Send + Sync>,
+    master: Option<Box<dyn MasterPty + Send>>,
+    keys: Option<Box<dyn Write + Send>>,
+    bytes: Receiver<Vec<u8>>,
+    seen: Vec<u8>,
+    screen: vt100::Parser,
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
+}
+
+fn size(rows: u16, cols: u16) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+impl Session {
+    fn start(program: &[&str], env: &[(&str, &str)]) -> Self {
+        let pair = native_pty_system().openpty(size(24, 80)).unwrap();
+        let mut command = CommandBuilder::new(program[0]);
+        command.args(&program[1..]);
+        command.cwd(env!("CARGO_MANIFEST_DIR"));
+        command.env("TERM", "xterm-256color");
+        command.env("LC_ALL", "C.UTF-8");
+        command.env("RUST_BACKTRACE", "0");
+        env.iter().for_each(|(name, value)| command.env(name, value));
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keys = pair.master.take_writer().unwrap();
+        let (to, bytes) = channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(n) = reader.read(&mut buffer) {
+                if n == 0 || to.send(buffer[..n].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let screen = vt100::Parser::new(cells(24), cells(80), 0);
+        Self { child, master: Some(pair.master), keys: Some(keys), bytes, seen: Vec::new(), screen }
+    }
+
+    fn demo() -> Self {
+        let mut session = Self::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &[]);
+        session.wait_for("PLEG");
+        session.wait_for("s-healthy-web");
+        session
+    }
+
+    fn take(&mut self, limit: Duration) -> bool {
+        let Ok(bytes) = self.bytes.recv_timeout(limit) else { return false };
+        self.screen.process(&bytes);
+        self.seen.extend(bytes);
+        true
+    }
+
+    fn text(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    fn wait(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !done(self) {
+            self.take(Duration::from_millis(50));
+            assert!(Instant::now() < end, "no {what} on\n{}", self.text());
+        }
+    }
+
+    fn wait_for(&mut self, text: &str) {
+        self.wait(text, |s| s.text().contains(text));
+    }
+
+    fn press(&mut self, keys: &str) {
+        let writer = self.keys.as_mut().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+
+    fn resize(&mut self, rows: u16, cols: u16) {
+        self.master.as_ref().unwrap().resize(size(rows, cols)).unwrap();
+        self.screen.screen_mut().set_size(cells(rows), cells(cols));
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.process_id().unwrap() as i32).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// The exit code, and all that was written until then.
+    fn end(&mut self) -> u32 {
+        let end = Instant::now() + PATIENCE;
+        let code = loop {
+            self.take(Duration::from_millis(20));
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status.exit_code();
+            }
+            assert!(Instant::now() < end, "still running:\n{}", self.text());
+        };
+        while self.take(Duration::from_millis(100)) {}
+        code
+    }
+
+    fn is_restored(&self) -> bool {
+        let screen = self.screen.screen();
+        !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+    }
+
+    fn is_raw(&self) -> bool {
+        let modes = self.master.as_ref().unwrap().get_termios().unwrap();
+        !format!("{:?}", modes.local_flags).contains("ICANON")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+#[test]
+fn keys_and_sizes() {
+    let mut s = Session::demo();
+    assert!(s.screen.screen().alternate_screen() && s.screen.screen().hide_cursor() && s.is_raw());
+    s.press("jj\r");
+    s.wait_for("STAGES");
+    s.press("G");
+    s.press("\x1b");
+    s.wait_for("NAMESPACE/POD");
+    s.press("/healthy");
+    s.wait("only what matches", |s| s.text().contains("/healthy") && !s.text().contains("s-sidecar"));
+    s.press("q");
+    s.wait_for("/healthyq");
+    s.press("\x1b");
+    s.wait("all again", |s| s.text().contains("? help"));
+    s.press("?");
+    s.wait_for("EVERYWHERE");
+    s.press("?");
+    s.wait_for("NAMESPACE/POD");
+    s.press("p");
+    s.wait_for("PAUSED");
+    s.press("p");
+    s.resize(50, 160);
+    s.wait_for("RESTARTS");
+    s.resize(10, 40);
+    s.wait_for("too small");
+    s.resize(24, 80);
+    s.wait_for("NAMESPACE/POD");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+    assert!(s.is_restored() && !s.is_raw());
+}
+
+#[test]
+fn a_frame_is_at_most_a_tenth_of_a_second_and_only_what_differs() {
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
+    s.wait_for("NAMESPACE/POD");
+    while s.take(Duration::from_millis(500)) {}
+    let before = s.seen.len();
+    // The recording has ended and its clock stands still: not a byte is written.
+    while s.take(Duration::from_millis(2500)) {}
+    assert_eq!(s.seen.len(), before);
+    s.press("\x0c");
+    s.wait("a whole frame", |s| s.seen.len() > before + 1000);
+    s.press("\x03");
+    assert_eq!(s.end(), 0);
+}
+
+#[test]
+fn signals_restore_and_are_told_in_the_exit_code() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
+        let mut s = Session::demo();
+        s.signal(signal);
+        assert_eq!(s.end(), code, "{signal:?}");
+        assert!(s.is_restored() && !s.is_raw(), "{signal:?}");
+    }
+}
+
+#[test]
+fn stopped_and_continued() {
+    let mut s = Session::demo();
+    for by_key in [true, false] {
+        if by_key {
+            s.press("\x1a")
+        } else {
+            s.signal(Signal::TSTP)
+        }
+        s.wait("the shell's screen", |s| s.is_restored() && !s.is_raw());
+        let stat = |s: &Session| {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", s.pid().as_raw_nonzero())).unwrap();
+            stat.rsplit(") ").next().unwrap().starts_with('T')
+        };
+        s.wait("a stop", |s| stat(s));
+        s.signal(Signal::CONT);
+        s.wait("the screen again", |s| s.screen.screen().alternate_screen() && s.is_raw());
+        s.wait_for("PLEG");
+    }
+    s.press("q");
+    assert_eq!(s.end(), 0);
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_it_also_where_hang_ups_are_ignored() {
+    let binary = env!("CARGO_BIN_EXE_kpodtrace");
+    let ignoring = format!("trap '' HUP; exec {binary} demo --speed 20");
+    for program in [&[binary, "demo", "--speed", "20"][..], &["sh", "-c", &ignoring]] {
+        let mut s = Session::start(program, &[]);
+        s.wait_for("PLEG");
+        let pid = s.pid();
+        drop(s.keys.take());
+        drop(s.master.take());
+        // The reader's thread holds the last handle until the next frame comes and finds its channel gone.
+        let (_, nothing) = channel();
+        s.bytes = nothing;
+        let end = Instant::now() + Duration::from_secs(3);
+        while s.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "{program:?} still runs as {pid:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
+    let env = [("NO_COLOR", "1"), ("LC_ALL", "C")];
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &env);
+    s.wait_for("s-healthy-web");
+    s.press("q");
+    s.end();
+    assert!(s.seen.is_ascii());
+    let text = String::from_utf8(s.seen.clone()).unwrap();
+    assert!(text.contains("\x1b[7m") && !text.contains("\x1b[;m") && !text.contains("\x1b[m"));
+    for sequence in text.split("\x1b[").skip(1).filter_map(|s| s.split_once('m')).map(|(codes, _)| codes) {
+        let codes: Vec<u32> = sequence.split(';').map_while(|c| c.parse().ok()).collect();
+        let colour = |c: &u32| matches!(c, 30..=38 | 40..=48 | 90..=107);
+        assert!(!codes.iter().any(colour), "{sequence}");
+    }
+}
+
+/// Run by the test below, as a process of its own.
+#[test]
+#[ignore = "needs a terminal of its own"]
+fn child_that_panics() {
+    struct Bad(u32);
+    impl Feed for Bad {
+        fn pass(&mut self, _: Duration) -> bool {
+            self.0 += 1;
+            assert!(self.0 < 5, "the feed is broken");
+            thread::spawn(|| panic!("a source is broken")).join().is_ok()
+        }
+        fn moment(&mut self) -> Moment {
+            Moment::new(Model::default().snapshot(), &mut Placer::default(), Time::default())
+        }
+        fn wake_in(&mut self) -> Duration {
+            Duration::from_millis(100)
+        }
+        fn title(&self) -> String {
+            String::new()
+        }
+    }
+    tui::run(&mut Bad(0), tui::Options::default()).unwrap();
+}
+
+#[test]
+fn a_panic_is_told_on_a_restored_terminal() {
+    let this = std::env::current_exe().unwrap();
+    let args = [this.to_str().unwrap(), "--ignored", "--exact", "child_that_panics", "--nocapture"];
+    let mut s = Session::start(&args, &[]);
+    s.wait("the screen", |s| s.screen.screen().alternate_screen());
+    s.end();
+    assert!(s.is_restored() && !s.is_raw());
+    assert!(s.text().contains("the feed is broken") && s.text().contains("a source is broken"), "{}", s.text());
+}
+
+#[test]
+fn a_terminal_that_cannot_show_a_screen_is_told_of_another_way() {
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo"], &[("TERM", "dumb")]);
+    assert_eq!(s.end(), 3);
+    assert!(s.text().contains("kpodtrace pods") && !s.screen.screen().alternate_screen());
+}

@@ -1,0 +1,95 @@
+//! The screens as text: moments of the embedded recording, drawn at two sizes, equal to the files in `snapshots/`.
+//! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files anew; read the difference before committing it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use kpodtrace::session::Session;
+use kpodtrace::tui::{App, Options, Theme};
+use kpodtrace::view::Moment;
+use ratatui::buffer::Buffer;
+
+/// The text of a frame, without styles, without blanks at the ends of lines.
+fn text(buffer: &Buffer) -> String {
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let (mut line, mut skip) = (String::new(), 0);
+        for x in 0..buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol);
+            }
+            skip = skip.saturating_sub(1);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn moment(seconds: i64) -> Moment {
+    let mut session = Session::demo().unwrap();
+    session.seek(session.span().0 + TimeDelta::seconds(seconds)).unwrap();
+    session.moment()
+}
+
+fn press(app: &mut App, keys: &str) {
+    for key in keys.chars() {
+        let code = match key {
+            '\n' => KeyCode::Enter,
+            '\x1b' => KeyCode::Esc,
+            c => KeyCode::Char(c),
+        };
+        app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+}
+
+fn check(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
+    if std::env::var_os("KPODTRACE_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, found).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{name} differs from {}; drawn now:\n{found}", path.display());
+}
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (160, 50)];
+
+fn app(theme: Theme) -> App {
+    App::new(theme, &Options::default())
+}
+
+#[test]
+fn the_incident() {
+    for seconds in [20, 130, 225, 290] {
+        let moment = moment(seconds);
+        for (width, height) in SIZES {
+            let mut app = app(Theme::new(true, false));
+            app.show(moment.clone(), "demo: recorded 2026-11-29, ×1");
+            check(&format!("list-{seconds:03}s-{width}x{height}"), &text(&app.draw(width, height)));
+            press(&mut app, "\n");
+            check(&format!("pod-{seconds:03}s-{width}x{height}"), &text(&app.draw(width, height)));
+        }
+    }
+}
+
+#[test]
+fn ascii_holds_nothing_else() {
+    let mut app = app(Theme::new(true, true));
+    app.show(moment(225), "demo: ×1");
+    let list = text(&app.draw(80, 24));
+    press(&mut app, "\n");
+    let pod = text(&app.draw(80, 24));
+    press(&mut app, "\x1b?");
+    let help = text(&app.draw(80, 24));
+    for screen in [&list, &pod, &help] {
+        assert!(screen.is_ascii(), "{screen}");
+    }
+    check("list-ascii-80x24", &list);
+    check("help-ascii-80x24", &help);
+}
