@@ -111,6 +111,16 @@ impl Session {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    fn stat(&self) -> Vec<String> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid().as_raw_nonzero())).unwrap();
+        stat.rsplit(") ").next().unwrap().split(' ').map(str::to_owned).collect()
+    }
+
+    /// In hundredths of a second.
+    fn processor_time(&self) -> u64 {
+        self.stat()[11..13].iter().map(|t| t.parse::<u64>().unwrap()).sum()
+    }
+
     /// The exit code, and all that was written until then.
     fn end(&mut self) -> u32 {
         let end = Instant::now() + PATIENCE;
@@ -176,14 +186,16 @@ fn keys_and_sizes() {
 }
 
 #[test]
-fn a_frame_is_at_most_a_tenth_of_a_second_and_only_what_differs() {
+fn nothing_is_written_while_nothing_changes() {
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
     s.wait_for("NAMESPACE/POD");
     while s.take(Duration::from_millis(500)) {}
-    let before = s.seen.len();
-    // The recording has ended and its clock stands still: not a byte is written.
+    let (before, spent) = (s.seen.len(), s.processor_time());
+    // The recording has ended and its clock stands still: not a byte is written, and next to nothing is done.
     while s.take(Duration::from_millis(2500)) {}
     assert_eq!(s.seen.len(), before);
+    let spent = s.processor_time() - spent;
+    assert!(spent <= 15, "{spent} hundredths of a second");
     s.press("\x0c");
     s.wait("a whole frame", |s| s.seen.len() > before + 1000);
     s.press("\x03");
@@ -210,11 +222,7 @@ fn stopped_and_continued() {
             s.signal(Signal::TSTP)
         }
         s.wait("the shell's screen", |s| s.is_restored() && !s.is_raw());
-        let stat = |s: &Session| {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", s.pid().as_raw_nonzero())).unwrap();
-            stat.rsplit(") ").next().unwrap().starts_with('T')
-        };
-        s.wait("a stop", |s| stat(s));
+        s.wait("a stop", |s| s.stat()[0] == "T");
         s.signal(Signal::CONT);
         s.wait("the screen again", |s| s.screen.screen().alternate_screen() && s.is_raw());
         s.wait_for("PLEG");
@@ -242,6 +250,30 @@ fn a_terminal_that_goes_away_ends_it_also_where_hang_ups_are_ignored() {
             thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_delays_nobody() {
+    let pair = native_pty_system().openpty(size(50, 160)).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_kpodtrace"));
+    command.args(["demo", "--speed", "50"]);
+    command.env("TERM", "xterm");
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    // Nobody reads: the terminal is full after a frame or two.
+    thread::sleep(Duration::from_secs(2));
+    let pid = Pid::from_raw(child.process_id().unwrap() as i32).unwrap();
+    let begin = Instant::now();
+    kill_process(pid, Signal::TERM).unwrap();
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.exit_code();
+        }
+        assert!(begin.elapsed() < Duration::from_secs(5), "still running");
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(code, 143);
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
 }
 
 #[test]
