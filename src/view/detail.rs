@@ -19,6 +19,8 @@ pub struct Sides {
     pub kubelet: String,
     /// The container runtime.
     pub runtime: String,
+    /// One says that it runs, another that it does not: one of them is behind, or no longer told.
+    pub differ: bool,
 }
 
 /// One pod.
@@ -50,11 +52,21 @@ impl Detail {
         let status = object.map(|pod| &pod.status);
         let sandbox_ip = facts.sandbox().map(|s| s.ip.clone()).unwrap_or_default();
         let owner = object.and_then(|pod| pod.metadata.owner_references.iter().find(|o| o.controller));
-        let side = |name: &Text| Sides {
-            container: name.clone(),
-            api: facts.api.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
-            kubelet: facts.kubelet.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
-            runtime: facts.container(name).map(|c| of_runtime(c)).unwrap_or_default(),
+        let side = |name: &Text| {
+            let (api, kubelet) = (facts.api.as_ref(), facts.kubelet.as_ref());
+            let runtime = facts.container(name);
+            let runs = [
+                api.and_then(|held| runs(&held.value, name)),
+                kubelet.and_then(|held| runs(&held.value, name)),
+                runtime.map(|c| c.phase == ContainerPhase::Running),
+            ];
+            Sides {
+                container: name.clone(),
+                api: api.map(|held| of_status(&held.value, name)).unwrap_or_default(),
+                kubelet: kubelet.map(|held| of_status(&held.value, name)).unwrap_or_default(),
+                runtime: runtime.map(|c| of_runtime(c)).unwrap_or_default(),
+                differ: runs.contains(&Some(true)) && runs.contains(&Some(false)),
+            }
         };
         Self {
             row: Row::new(placed, now),
@@ -69,9 +81,16 @@ impl Detail {
     }
 }
 
+fn status<'a>(pod: &'a Pod, name: &Text) -> Option<&'a ContainerStatus> {
+    pod.status.all_containers().find(|c| c.name == *name)
+}
+
+fn runs(pod: &Pod, name: &Text) -> Option<bool> {
+    status(pod, name).map(|s| s.state.running.is_some())
+}
+
 fn of_status(pod: &Pod, name: &Text) -> String {
-    let found: Option<&ContainerStatus> = pod.status.all_containers().find(|c| c.name == *name);
-    let Some(status) = found else { return "no status".into() };
+    let Some(status) = status(pod, name) else { return "no status".into() };
     let restarts =
         if status.restart_count > 0 { format!(", restarts {}", status.restart_count) } else { String::new() };
     let ready = if status.ready { ", ready" } else { "" };
