@@ -3,11 +3,16 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use super::{Failure, Outcome, input};
-use crate::cli::{Input, ScreenArgs};
+use crate::cli::{At, Input, ScreenArgs};
 use crate::session::{Session, SessionError};
-use crate::tui::{self, Feed, Options, TuiError};
+use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
+
+/// Before that the recording shows an empty node.
+const FIRST_PODS: TimeDelta = TimeDelta::seconds(20);
 
 /// The embedded recording.
 pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
@@ -15,10 +20,8 @@ pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> 
         return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
     }
     let mut session = Session::demo()?;
-    if let Some(at) = input.at {
-        let to = input::resolve(at, session.span())?;
-        session.seek(to)?;
-    }
+    let at = input.at.unwrap_or(At::After(FIRST_PODS));
+    session.seek(input::resolve(at, session.span())?)?;
     session.set_speed(args.speed);
     play(session, "demo".into(), args.ascii)
 }
@@ -39,14 +42,8 @@ fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure>
     match ended {
         Ok(()) => Ok(Outcome::Done),
         Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(error.into()),
     }
-}
-
-fn told(error: &TuiError) -> Failure {
-    let text = error.to_string();
-    let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH"));
-    Failure::unseen(format!("showing the screen: {what}"), fix)
 }
 
 /// A session as the screen wants it.

@@ -8,6 +8,7 @@ use crate::record::RecordError;
 use crate::record::import::ImportError;
 use crate::session::SessionError;
 use crate::text::Text;
+use crate::tui::TuiError;
 
 /// Exit code for wrong usage.
 pub const USAGE: u8 = 2;
@@ -73,6 +74,14 @@ impl From<SessionError> for Failure {
             SessionError::Record(error) => error.into(),
             other => Self::told(&other.to_string()),
         }
+    }
+}
+
+impl From<TuiError> for Failure {
+    fn from(error: TuiError) -> Self {
+        let text = error.to_string();
+        let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH prints a table"));
+        Self::unseen(format!("showing the screen: {what}"), fix)
     }
 }
 

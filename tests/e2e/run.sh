@@ -23,7 +23,6 @@ target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_director
 
 # Everything that is used lies where a user without rights can read it.
 dir=$(mktemp -d)
-socket="$dir/tmux.sock"
 chmod 755 "$dir"
 mkdir -m 777 "$dir/home"
 cp "$target/release/kpodtrace" assets/demo/incident.kpt tests/fixtures/kubectl/objects.json "$dir"
@@ -35,15 +34,16 @@ chmod -R a+rX "$dir"
 kpt="$dir/kpodtrace"
 
 as_user() {
-    local clean=(env -i "HOME=$dir/home" PATH=/usr/bin:/bin LANG=C.UTF-8 TERM=xterm-256color)
+    local clean=(env -i "HOME=$dir/home" PATH=/usr/bin:/bin SHELL=/bin/sh LANG=C.UTF-8 TERM=xterm-256color)
     if [ "$(id -u)" -eq 0 ]; then
         setpriv --reuid=65534 --regid=65534 --clear-groups "${clean[@]}" "$@"
     else
         "${clean[@]}" "$@"
     fi
 }
-mux() { as_user tmux -S "$dir/home/tmux.sock" -f /dev/null "$@"; }
-pane() { mux capture-pane -p -t t; }
+server=0
+mux() { as_user tmux -S "$dir/home/tmux.$server" -f /dev/null "$@"; }
+pane() { mux capture-pane -p -t t 2>&1; }
 finish() {
     mux kill-server 2>/dev/null
     rm -rf "$dir"
@@ -67,6 +67,8 @@ waits() {
 # begins WIDTH HEIGHT COMMAND: runs it in a new terminal, between two looks at the terminal's settings.
 begins() {
     mux kill-server 2>/dev/null
+    # A server that is about to end would take the next session with it.
+    server=$((server + 1))
     rm -f "$dir/home/before" "$dir/home/after"
     mux new-session -d -s t -x "$1" -y "$2" \
         "stty -g >$dir/home/before; $3; echo exit=\$?; stty -g >$dir/home/after; exec sleep 300"
