@@ -65,7 +65,7 @@ impl Session {
     fn demo() -> Self {
         let mut session = Self::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &[]);
         session.wait_for("PLEG");
-        session.wait_for("s-healthy-web");
+        session.wait_for("▸s-");
         session
     }
 
@@ -162,7 +162,7 @@ fn keys_and_sizes() {
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
     s.press("/healthy");
-    s.wait("only what matches", |s| s.text().contains("/healthy") && !s.text().contains("s-sidecar"));
+    s.wait("only what matches", |s| s.text().contains("/healthy") && s.text().contains("2 shown"));
     s.press("q");
     s.wait_for("/healthyq");
     s.press("\x1b");
@@ -296,7 +296,7 @@ fn a_terminal_that_takes_nothing_delays_nobody() {
 fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
     let env = [("NO_COLOR", "1"), ("LC_ALL", "C")];
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &env);
-    s.wait_for("s-healthy-web");
+    s.wait_for(">s-");
     s.press("q");
     s.end();
     assert!(s.seen.is_ascii());
