@@ -110,3 +110,37 @@ fn of_runtime(container: &Container) -> String {
     };
     format!("{}, attempt {}", word.trim_end(), container.attempt)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::observation::{Fact, Observation, Sequencer, Source};
+    use crate::pipeline::Placer;
+
+    fn sides(api_state: &str, phase: ContainerPhase) -> Sides {
+        let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
+        let mut model = Model::default();
+        let mut say = |source, fact| model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact });
+        let pod = format!(
+            r#"{{"metadata":{{"name":"p","namespace":"n","uid":"u"}},"spec":{{"containers":[{{"name":"c"}}]}},
+            "status":{{"containerStatuses":[{{"name":"c","ready":true,"restartCount":2,"state":{api_state}}}]}}}}"#
+        );
+        say(Source::ApiPods, Fact::Pod(serde_json::from_str(&pod).unwrap()));
+        let container = serde_json::json!({"id": "1", "sandbox": "s", "name": "c", "pod": "p", "namespace": "n",
+            "uid": "u", "attempt": 2, "phase": phase, "created_at": null});
+        say(Source::Cri, Fact::Container(serde_json::from_value(container).unwrap()));
+        let placed = Placer::default().place_all(&model.snapshot());
+        Detail::new(&placed[0], now).sides.remove(0)
+    }
+
+    #[test]
+    fn each_source_keeps_its_own_word() {
+        let same = sides(r#"{"running":{}}"#, ContainerPhase::Running);
+        assert_eq!((same.api.as_str(), same.kubelet.as_str()), ("running, ready, restarts 2", ""));
+        assert_eq!((same.runtime.as_str(), same.differ), ("running, attempt 2", false));
+        assert!(sides(r#"{"running":{}}"#, ContainerPhase::Exited).differ);
+        assert!(sides(r#"{"waiting":{"reason":"CrashLoopBackOff"}}"#, ContainerPhase::Running).differ);
+        assert!(!sides(r#"{"waiting":{"reason":"CrashLoopBackOff"}}"#, ContainerPhase::Exited).differ);
+    }
+}
