@@ -64,8 +64,16 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         let next = Next { kind: NextKind::Restart, at, estimated };
         first.push(Span::styled(format!("  {}", next_text(&next, now)), theme.style(Role::Active)));
     }
-    first.push(Span::styled(format!("  {}", place.image), theme.style(Role::Muted)));
+    let image = Span::styled(format!("  {}", place.image), theme.style(Role::Muted));
+    let fits = first.iter().chain([&image]).map(|s| width(&s.content)).sum::<usize>() <= cells;
+    if fits {
+        first.push(image);
+    }
     let mut out = vec![Line::from(first)];
+    if !fits {
+        let lines = wrap(&place.image, cells.saturating_sub(4));
+        out.extend(lines.into_iter().map(|l| Line::styled(format!("    {l}"), theme.style(Role::Muted))));
+    }
     if let Some((code, reason, at)) = &place.last_exit {
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
         let ago = at.map(|at| format!(", {} ago", human_duration(now - at))).unwrap_or_default();

@@ -155,8 +155,9 @@ impl<'a> Screen<'a> {
     fn message(&mut self, message: Message) -> Result<bool, TuiError> {
         match message {
             Message::Input(Event::Resize(..)) => {
+                // Even to the same size: what the terminal did with its content on the way there is not known.
                 self.size = crossterm::terminal::size()?;
-                self.dirty = true;
+                self.redraw();
             }
             Message::Input(event) => match self.app.event(&event) {
                 Flow::Idle => {}
