@@ -65,7 +65,7 @@ impl Session {
     fn demo() -> Self {
         let mut session = Self::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &[]);
         session.wait_for("PLEG");
-        session.wait_for("s-healthy-web");
+        session.wait_for("exit0-always");
         session
     }
 
@@ -248,7 +248,7 @@ fn a_terminal_that_goes_away_ends_it_also_where_hang_ups_are_ignored() {
 fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
     let env = [("NO_COLOR", "1"), ("LC_ALL", "C")];
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo", "--speed", "20"], &env);
-    s.wait_for("s-healthy-web");
+    s.wait_for("exit0-always");
     s.press("q");
     s.end();
     assert!(s.seen.is_ascii());
