@@ -5,6 +5,7 @@
 //! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
 //! ```
 
+use chrono::TimeDelta;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -20,6 +21,8 @@ use crate::view::{PlegView, milliseconds};
 /// Mean relist at the lowest and the highest level of the sparkline, seconds: a scale that does not move, so that
 /// two nodes, or two moments, look alike only if they are.
 const SCALE: (f64, f64) = (0.002, 10.0);
+/// What the sparkline spans, seconds.
+const SPAN_S: i64 = 900;
 
 /// Draws the line.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
@@ -39,9 +42,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
     for (text, role) in figures(pleg, now) {
         x = put(buffer, x + 2, area.y, area.right(), &text, theme.style(role));
     }
-    let room = usize::from(area.right().saturating_sub(x + 2)).min(90);
+    let room = usize::from(area.right().saturating_sub(x + 2)).min(SPAN_S as usize / 10);
     if room >= 8 {
-        put_right(buffer, area, 0, x, &sparkline(&pleg.windows, room), theme.style(Role::Plain));
+        put_right(buffer, area, 0, x, &sparkline(&pleg.windows, now, room), theme.style(Role::Plain));
     }
 }
 
@@ -58,11 +61,15 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
         let role = if age >= pleg.threshold { Role::Trouble } else { dim };
         out.push((format!("seen {} of {}", human_duration(age), human_duration(pleg.threshold)), role));
     }
-    let last = pleg.own.done.back();
+    if let Some(at) = pleg.restarted.filter(|at| now - *at < TimeDelta::seconds(SPAN_S)) {
+        out.push((format!("kubelet restarted {} ago", human_duration(now - at)), Role::Slow));
+    }
+    let calls = &pleg.own;
     if let Some(waiting) = pleg.unanswered_for(now).filter(|w| w.num_seconds() >= 1) {
-        let what = if pleg.own.in_flight.is_some() { "in flight" } else { "no answer for" };
+        let first = calls.in_flight == calls.unanswered_since;
+        let what = if first { "in flight" } else { "no answer for" };
         out.push((format!("own list {what} {}", human_duration(waiting)), Role::Trouble));
-    } else if let Some(last) = last {
+    } else if let Some(last) = calls.done.back() {
         out.push((format!("own list {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
     }
     // What is wrong is seen whatever the room.
@@ -75,10 +82,18 @@ fn quantile((seconds, at_least): (f64, bool)) -> String {
     format!("{}{}", if at_least { "≥" } else { "~" }, milliseconds(seconds))
 }
 
-/// Mean relists of the newest `cells` windows; a window without a relist is a gap.
-fn sparkline(windows: &[RelistWindow], cells: usize) -> String {
-    let newest = &windows[windows.len().saturating_sub(cells)..];
-    newest.iter().map(|w| w.mean.map_or(" ", level)).collect()
+/// The longest mean relist in each of `cells` equal parts of the last 15 minutes; `·` where none ended, nothing where
+/// nothing is known.
+fn sparkline(windows: &[RelistWindow], now: Time, cells: usize) -> String {
+    let part = SPAN_S as f64 / cells.max(1) as f64;
+    let ago = |at: Time| (now - at).num_milliseconds() as f64 / 1000.0;
+    let cell = |i: usize| {
+        let (end, begin) = (part * (cells - 1 - i) as f64, part * (cells - i) as f64);
+        let mut known = windows.iter().filter(|w| ago(w.from) > end && ago(w.to) < begin).peekable();
+        known.peek()?;
+        Some(known.filter_map(|w| w.mean).max_by(f64::total_cmp).map_or("·", level))
+    };
+    (0..cells).map(|i| cell(i).unwrap_or(" ")).collect()
 }
 
 fn level(seconds: f64) -> &'static str {
@@ -96,6 +111,27 @@ mod tests {
     fn levels_are_on_a_fixed_scale() {
         assert_eq!((level(0.0), level(0.001), level(1e9)), ("▁", "▁", "█"));
         assert!(level(0.004) < level(0.1) && level(0.1) < level(3.0));
+    }
+
+    #[test]
+    fn the_sparkline_is_true_to_time() {
+        let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
+        let at = |s: i64| now - TimeDelta::seconds(s);
+        let window = |from, to, mean| RelistWindow {
+            from: at(from),
+            to: at(to),
+            relists: 0,
+            mean,
+            p50: None,
+            p90: None,
+            p99: None,
+            beyond: 0,
+            interval: None,
+            discarded: 0,
+        };
+        let windows = [window(400, 390, Some(9.9)), window(390, 200, None), window(100, 50, Some(0.001))];
+        // Nine parts of 100 seconds.
+        assert_eq!(sparkline(&windows, now, 9), "     █· ▁");
     }
 
     #[test]

@@ -50,8 +50,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
 fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let row = &detail.row;
     let plain = |text: String| Span::raw(text);
+    // Here the name is never cut.
+    let mut name = wrap(&format!("{}/{}", row.namespace, row.name), cells);
     let first = vec![
-        Span::styled(format!("{}/{}", row.namespace, row.name), theme.style(Role::Heading)),
+        Span::styled(name.pop().unwrap_or_default(), theme.style(Role::Heading)),
         Span::styled(if gone { "gone" } else { "" }, theme.style(Role::Selected)),
         Span::styled(row.status.to_string(), theme.style(theme.trouble(row.trouble))),
         plain(format!("ready {}", row.ready)),
@@ -70,7 +72,8 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
         muted("owner", &detail.owner),
         muted("static", if detail.is_static { "pod" } else { "" }),
     ];
-    let mut lines = flow(first, cells);
+    let mut lines: Vec<Line> = name.into_iter().map(|l| Line::styled(l, theme.style(Role::Heading))).collect();
+    lines.extend(flow(first, cells));
     lines.extend(flow(second, cells));
     lines
 }

@@ -20,6 +20,9 @@ use crate::view::{Detail, Sides, next_text};
 /// Width from which the three words stand side by side.
 const SIDE_BY_SIDE: usize = 120;
 
+/// Behind words of which one says that the container runs, and another that it does not.
+const DIFFER: &str = "  they differ";
+
 /// The lines of the section.
 pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let containers = &placed.place.containers;
@@ -61,8 +64,16 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         let next = Next { kind: NextKind::Restart, at, estimated };
         first.push(Span::styled(format!("  {}", next_text(&next, now)), theme.style(Role::Active)));
     }
-    first.push(Span::styled(format!("  {}", place.image), theme.style(Role::Muted)));
+    let image = Span::styled(format!("  {}", place.image), theme.style(Role::Muted));
+    let fits = first.iter().chain([&image]).map(|s| width(&s.content)).sum::<usize>() <= cells;
+    if fits {
+        first.push(image);
+    }
     let mut out = vec![Line::from(first)];
+    if !fits {
+        let lines = wrap(&place.image, cells.saturating_sub(4));
+        out.extend(lines.into_iter().map(|l| Line::styled(format!("    {l}"), theme.style(Role::Muted))));
+    }
     if let Some((code, reason, at)) = &place.last_exit {
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
         let ago = at.map(|at| format!(", {} ago", human_duration(now - at))).unwrap_or_default();
@@ -77,20 +88,25 @@ fn stacked(sides: &Sides, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let words = [("API", &sides.api), ("kubelet", &sides.kubelet), ("runtime", &sides.runtime)];
     let told: Vec<String> =
         words.iter().filter(|(_, w)| !w.is_empty()).map(|(who, word)| format!("{who}: {word}")).collect();
-    wrap(&told.join(" · "), cells.saturating_sub(4))
+    let (differ, role) = if sides.differ { (DIFFER, Role::Slow) } else { ("", Role::Muted) };
+    wrap(&format!("{}{differ}", told.join(" · ")), cells.saturating_sub(4))
         .into_iter()
-        .map(|l| Line::styled(format!("    {l}"), theme.style(Role::Muted)))
+        .map(|l| Line::styled(format!("    {l}"), theme.style(role)))
         .collect()
 }
 
 fn beside(sides: &[Sides], names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let column = (cells.saturating_sub(names + 2 + 3)) / 3;
+    let column = (cells.saturating_sub(names + 2 + 3 + DIFFER.len())) / 3;
     let row = |name: &str, words: [&str; 3]| {
         let words: Vec<String> = words.iter().map(|w| fit(if w.is_empty() { "-" } else { w }, column)).collect();
         format!("  {} {}", fit(name, names), words.join(" "))
     };
     let heading = row("CONTAINER", ["API SERVER", "KUBELET", "RUNTIME"]);
     let mut out = vec![Line::styled(heading, theme.style(Role::Heading))];
-    out.extend(sides.iter().map(|s| Line::from(row(&s.container, [&s.api, &s.kubelet, &s.runtime]))));
+    for s in sides {
+        let text = row(&s.container, [&s.api, &s.kubelet, &s.runtime]);
+        let (differ, role) = if s.differ { (DIFFER, Role::Slow) } else { ("", Role::Plain) };
+        out.push(Line::styled(format!("{text}{differ}"), theme.style(role)));
+    }
     out
 }

@@ -155,8 +155,9 @@ impl<'a> Screen<'a> {
     fn message(&mut self, message: Message) -> Result<bool, TuiError> {
         match message {
             Message::Input(Event::Resize(..)) => {
+                // Even to the same size: what the terminal did with its content on the way there is not known.
                 self.size = crossterm::terminal::size()?;
-                self.dirty = true;
+                self.redraw();
             }
             Message::Input(event) => match self.app.event(&event) {
                 Flow::Idle => {}
@@ -182,6 +183,9 @@ impl<'a> Screen<'a> {
 
     /// Gives the terminal back and stops; goes on here once somebody continues the process.
     fn suspend(&mut self) -> Result<(), TuiError> {
+        if !has_job_control() {
+            return Ok(());
+        }
         self.output.settle(SETTLE);
         terminal::restore();
         signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
@@ -207,4 +211,10 @@ impl<'a> Screen<'a> {
         let sent = self.painter.paint(frame).is_none_or(|bytes| self.output.send(bytes));
         if sent { Ok(()) } else { Err(TuiError::HangUp) }
     }
+}
+
+/// A shell with job control gives every job a process group of its own. Without one, as in `ssh -t node kpodtrace`,
+/// nobody would ever continue a process that has stopped.
+fn has_job_control() -> bool {
+    rustix::process::getsid(None).is_ok_and(|session| session != rustix::process::getpgrp())
 }

@@ -207,6 +207,20 @@ fn an_open_pod_that_is_gone_stays() {
 }
 
 #[test]
+fn the_name_of_an_open_pod_is_never_cut() {
+    let (mut node, name) = (Node::new(), "abcdefghi-".repeat(25));
+    node.pod("shop", &name, None);
+    let mut app = app(false);
+    app.show(node.moment(), "");
+    key(&mut app, KeyCode::Enter);
+    let text: String = lines(&app.draw(80, 40)).concat();
+    assert!(text.contains(&format!("shop/{name}")), "{text}");
+    keys(&mut app, "G");
+    let image: String = lines(&app.draw(80, 40)).iter().map(|l| l.trim()).collect();
+    assert!(image.contains(&name));
+}
+
+#[test]
 fn a_paused_picture_stands_still() {
     let mut node = Node::new();
     node.pod("shop", "web", None);

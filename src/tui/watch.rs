@@ -77,11 +77,11 @@ fn told_of(signal: i32, to: &SyncSender<Message>, ended: &Arc<AtomicBool>) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;
     }
-    let _ = to.try_send(Message::Signal(signal));
     if !matches!(signal, SIGTSTP | SIGCONT) {
         let ended = ended.clone();
         let _ = spawn("last resort", move || give_up_after(LIMITS.1, signal, &ended));
     }
+    let _ = to.send(Message::Signal(signal));
 }
 
 /// A closed pseudo terminal is seen here at once, also where SIGHUP is ignored and a read would spin (crossterm#793).

@@ -19,6 +19,8 @@ pub struct Sides {
     pub kubelet: String,
     /// The container runtime.
     pub runtime: String,
+    /// One says that it runs, another that it does not: one of them is behind, or no longer told.
+    pub differ: bool,
 }
 
 /// One pod.
@@ -50,11 +52,21 @@ impl Detail {
         let status = object.map(|pod| &pod.status);
         let sandbox_ip = facts.sandbox().map(|s| s.ip.clone()).unwrap_or_default();
         let owner = object.and_then(|pod| pod.metadata.owner_references.iter().find(|o| o.controller));
-        let side = |name: &Text| Sides {
-            container: name.clone(),
-            api: facts.api.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
-            kubelet: facts.kubelet.as_ref().map(|held| of_status(&held.value, name)).unwrap_or_default(),
-            runtime: facts.container(name).map(|c| of_runtime(c)).unwrap_or_default(),
+        let side = |name: &Text| {
+            let (api, kubelet) = (facts.api.as_ref(), facts.kubelet.as_ref());
+            let runtime = facts.container(name);
+            let runs = [
+                api.and_then(|held| runs(&held.value, name)),
+                kubelet.and_then(|held| runs(&held.value, name)),
+                runtime.map(|c| c.phase == ContainerPhase::Running),
+            ];
+            Sides {
+                container: name.clone(),
+                api: api.map(|held| of_status(&held.value, name)).unwrap_or_default(),
+                kubelet: kubelet.map(|held| of_status(&held.value, name)).unwrap_or_default(),
+                runtime: runtime.map(|c| of_runtime(c)).unwrap_or_default(),
+                differ: runs.contains(&Some(true)) && runs.contains(&Some(false)),
+            }
         };
         Self {
             row: Row::new(placed, now),
@@ -69,9 +81,16 @@ impl Detail {
     }
 }
 
+fn status<'a>(pod: &'a Pod, name: &Text) -> Option<&'a ContainerStatus> {
+    pod.status.all_containers().find(|c| c.name == *name)
+}
+
+fn runs(pod: &Pod, name: &Text) -> Option<bool> {
+    status(pod, name).map(|s| s.state.running.is_some())
+}
+
 fn of_status(pod: &Pod, name: &Text) -> String {
-    let found: Option<&ContainerStatus> = pod.status.all_containers().find(|c| c.name == *name);
-    let Some(status) = found else { return "no status".into() };
+    let Some(status) = status(pod, name) else { return "no status".into() };
     let restarts =
         if status.restart_count > 0 { format!(", restarts {}", status.restart_count) } else { String::new() };
     let ready = if status.ready { ", ready" } else { "" };
@@ -90,4 +109,38 @@ fn of_runtime(container: &Container) -> String {
         (ContainerPhase::Unknown, _) => "unknown".into(),
     };
     format!("{}, attempt {}", word.trim_end(), container.attempt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use crate::observation::{Fact, Observation, Sequencer, Source};
+    use crate::pipeline::Placer;
+
+    fn sides(api_state: &str, phase: ContainerPhase) -> Sides {
+        let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
+        let mut model = Model::default();
+        let mut say = |source, fact| model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact });
+        let pod = format!(
+            r#"{{"metadata":{{"name":"p","namespace":"n","uid":"u"}},"spec":{{"containers":[{{"name":"c"}}]}},
+            "status":{{"containerStatuses":[{{"name":"c","ready":true,"restartCount":2,"state":{api_state}}}]}}}}"#
+        );
+        say(Source::ApiPods, Fact::Pod(serde_json::from_str(&pod).unwrap()));
+        let container = serde_json::json!({"id": "1", "sandbox": "s", "name": "c", "pod": "p", "namespace": "n",
+            "uid": "u", "attempt": 2, "phase": phase, "created_at": null});
+        say(Source::Cri, Fact::Container(serde_json::from_value(container).unwrap()));
+        let placed = Placer::default().place_all(&model.snapshot());
+        Detail::new(&placed[0], now).sides.remove(0)
+    }
+
+    #[test]
+    fn each_source_keeps_its_own_word() {
+        let same = sides(r#"{"running":{}}"#, ContainerPhase::Running);
+        assert_eq!((same.api.as_str(), same.kubelet.as_str()), ("running, ready, restarts 2", ""));
+        assert_eq!((same.runtime.as_str(), same.differ), ("running, attempt 2", false));
+        assert!(sides(r#"{"running":{}}"#, ContainerPhase::Exited).differ);
+        assert!(sides(r#"{"waiting":{"reason":"CrashLoopBackOff"}}"#, ContainerPhase::Running).differ);
+        assert!(!sides(r#"{"waiting":{"reason":"CrashLoopBackOff"}}"#, ContainerPhase::Exited).differ);
+    }
 }
