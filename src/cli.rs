@@ -34,8 +34,8 @@ pub struct Input {
     /// standard input
     #[arg(long, global = true, value_name = "PATH")]
     pub from: Option<PathBuf>,
-    /// The moment to show, instead of the input's end: RFC 3339, HH:MM[:SS] (UTC) on the input's day, or +90s, +1m30s
-    /// from its begin
+    /// The moment to show, instead of the input's end: RFC 3339, HH:MM:SS or HH:MM (UTC) on the input's day, or +90s,
+    /// +1m30s from its begin
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_at, allow_hyphen_values = true)]
     pub at: Option<At>,
 }

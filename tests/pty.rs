@@ -154,7 +154,9 @@ impl Drop for Session {
 
 #[test]
 fn keys_and_sizes() {
-    let mut s = Session::demo();
+    // At its end the recording stands still, so that what is waited for does not pass by on a slow machine.
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
+    s.wait_for("▸s-");
     assert!(s.screen.screen().alternate_screen() && s.screen.screen().hide_cursor() && s.is_raw());
     s.press("jj\r");
     s.wait_for("STAGES");

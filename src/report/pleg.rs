@@ -185,3 +185,38 @@ fn quantile(value: Option<(f64, bool)>) -> String {
         None => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_says_what_it_is_worth() {
+        assert_eq!(quantile(Some((0.0042, false))), "~4.2ms");
+        assert_eq!(quantile(Some((10.0, true))), ">=10.0s");
+        assert_eq!(quantile(None), "");
+    }
+
+    #[test]
+    fn the_slowest_operation_comes_first_and_the_idle_are_left_out() {
+        let operation = |name: &str, calls, mean, errors| OperationWindow {
+            name: name.into(),
+            calls,
+            rate: 1.0,
+            mean,
+            p50: None,
+            p99: None,
+            errors,
+            total_calls: 9,
+            total_errors: errors,
+        };
+        let all = [
+            operation("fast", 3, Some(0.01), 0),
+            operation("idle", 0, None, 0),
+            operation("failing", 0, None, 2),
+            operation("slow", 1, Some(2.0), 0),
+        ];
+        let names: Vec<_> = by_slowness(&all).iter().map(|o| o.name.to_string()).collect();
+        assert_eq!(names, ["slow", "fast", "failing"]);
+    }
+}

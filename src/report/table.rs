@@ -62,3 +62,16 @@ fn more(moment: &Moment, row: &Row) -> [String; 2] {
 fn moment_of(at: Time, now: Time) -> String {
     if at.date_naive() == now.date_naive() { clock(at) } else { at.format("%Y-%m-%dT%H:%M:%SZ").to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_another_day_has_its_date() {
+        let at = |text: &str| text.parse::<Time>().unwrap();
+        let now = at("2026-01-31T12:00:00Z");
+        assert_eq!(moment_of(at("2026-01-31T11:59:58.7Z"), now), "11:59:58");
+        assert_eq!(moment_of(at("2026-01-30T12:00:00Z"), now), "2026-01-30T12:00:00Z");
+    }
+}
