@@ -70,6 +70,17 @@ impl Source {
             Source::Spans => "spans",
         }
     }
+
+    /// What is asked for, in the words of an error: the request, where the source is a page.
+    pub fn request(self) -> &'static str {
+        match self {
+            Source::KubeletPods => "GET /pods",
+            Source::KubeletMetrics => "GET /metrics",
+            Source::KubeletConfig => "GET /configz",
+            Source::KubeletHealth => "GET /healthz",
+            other => other.name(),
+        }
+    }
 }
 
 /// What a source is doing; drawn the same way in the header, in JSON and in `doctor`.

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use super::Evidence;
+use super::evidence::{Evidence, earliest};
 use super::stage::{Stage, StageState};
 use crate::model::{PodFacts, bare_id, never_ran, real};
 use crate::objects::{ContainerSpec, ContainerState, ContainerStatus};
@@ -116,7 +116,7 @@ pub fn place_container(
         || ends().any(|t| !never_ran(&t.reason))
         || exits.iter().any(|e| !e.never_ran())
         || cri_ran;
-    let first_started = exits
+    let started: Vec<Time> = exits
         .iter()
         .filter(|e| !e.never_ran())
         .filter_map(|e| e.started)
@@ -124,7 +124,8 @@ pub fn place_container(
         .chain(state.running.iter().filter_map(|r| r.started_at))
         .chain(facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| real(c.started_at)))
         .chain(facts.events_of(name).filter(|e| e.reason == "Started").filter_map(|e| e.first()))
-        .min();
+        .collect();
+    let first_started = earliest(started.into_iter());
     let running_cri = cri.filter(|c| c.phase == ContainerPhase::Running);
     let running_since = running_cri
         .and_then(|c| real(c.started_at))
@@ -132,7 +133,7 @@ pub fn place_container(
         .or_else(|| running_cri.and_then(|c| c.created_at));
     let first_event = |reason| facts.events_of(name).filter(|e| e.reason == reason).filter_map(|e| e.first()).min();
     let created = facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| c.created_at).min();
-    let create_done = [created, first_event("Created")].into_iter().flatten().min();
+    let create_done = earliest([created, first_event("Created")].into_iter().flatten());
     let image_done = first_event("Pulled").or(create_done);
     let restarts = status.map(|s| s.restart_count).or(cri.map(|c| c.attempt)).unwrap_or(0);
     let last_exit = ends()

@@ -1,7 +1,7 @@
 //! Owns the stages up to the sandbox: scheduling, admission, volumes, sandbox.
 //! It must not look at single containers, only at whether anything was ever created.
 
-use super::evidence::{Evidence, last_event};
+use super::evidence::{Evidence, earliest, last_event};
 use super::stage::{Stage, StageState, Step};
 use super::steps::Steps;
 use crate::model::real;
@@ -196,7 +196,9 @@ fn first_attempt(s: &Steps) -> Option<Evidence> {
     let started = s.containers.iter().filter_map(|c| c.first_started);
     let started = started.map(|at| Evidence::new(api(s), Some(at), "a container started"));
     let all = log.into_iter().chain(span).chain(failed).chain(made).chain(started);
-    all.filter(|e| real(e.at).is_some()).min_by_key(|e| e.at)
+    let all: Vec<Evidence> = all.filter(|e| real(e.at).is_some()).collect();
+    let first = earliest(all.iter().filter_map(|e| e.at));
+    all.into_iter().find(|e| e.at == first)
 }
 
 /// The source of the pod object.

@@ -41,3 +41,24 @@ pub fn last_event<'a>(facts: &'a PodFacts, reasons: &[&str], unless: &[&str]) ->
     let newer = facts.event(unless).is_some_and(|e| e.last() > found.last());
     (!newer).then_some(found)
 }
+
+/// The earliest of times that different sources give of the same thing. The API's have whole seconds: a finer time inside
+/// the same second is the better one.
+pub(super) fn earliest(times: impl Iterator<Item = Time> + Clone) -> Option<Time> {
+    let first = times.clone().min()?;
+    let finer = times.filter(|t| t.timestamp() == first.timestamp() && t.timestamp_subsec_nanos() != 0).min();
+    finer.or(Some(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finer_time_of_the_same_second_wins() {
+        let at = |ms: i64| Time::from_timestamp_millis(ms).unwrap();
+        assert_eq!(earliest([at(5000), at(5800), at(5300), at(9000)].into_iter()), Some(at(5300)));
+        assert_eq!(earliest([at(5000), at(6100)].into_iter()), Some(at(5000)));
+        assert_eq!(earliest([].into_iter()), None);
+    }
+}

@@ -21,5 +21,5 @@ use crate::view::{Filter, Moment};
 
 /// Rows that a filter accepts, in the order of the view.
 pub fn shown(moment: &Moment, filter: &Filter) -> Vec<crate::view::Row> {
-    moment.rows().into_iter().filter(|row| filter.accepts(row)).collect()
+    moment.rows().iter().filter(|row| filter.accepts(row)).cloned().collect()
 }

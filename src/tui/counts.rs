@@ -39,7 +39,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
     if !app.filter.words.is_empty() && !app.typing {
         shown.push(format!("filter {}", app.filter.words));
     }
-    if picture.shown.len() < picture.rows.len() || !shown.is_empty() {
+    if picture.shown.len() < picture.moment.rows().len() || !shown.is_empty() {
         shown.push(format!("{} shown", picture.shown.len()));
     }
     let title = title && shown.is_empty();

@@ -17,8 +17,6 @@ pub struct Picture {
     pub header: Header,
     /// PLEG.
     pub pleg: PlegView,
-    /// Every pod, trouble first.
-    pub rows: Vec<Row>,
     /// The rows that the filter shows.
     pub shown: Vec<usize>,
     /// Widest `namespace/name` and STATUS of all rows, cells.
@@ -31,24 +29,24 @@ impl Picture {
         let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
         let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
         let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
-        let mut picture =
-            Self { moment, title: title.into(), header, pleg, rows, shown: Vec::new(), widest: (name, status) };
+        let mut picture = Self { moment, title: title.into(), header, pleg, shown: Vec::new(), widest: (name, status) };
         picture.filter(filter);
         picture
     }
 
     /// Chooses the rows again.
     pub fn filter(&mut self, filter: &Filter) {
-        self.shown = (0..self.rows.len()).filter(|&i| filter.accepts(&self.rows[i])).collect();
+        let rows = self.moment.rows();
+        self.shown = (0..rows.len()).filter(|&i| filter.accepts(&rows[i])).collect();
     }
 
     /// The row at a place in the table.
     pub fn row(&self, index: usize) -> Option<&Row> {
-        self.shown.get(index).and_then(|&i| self.rows.get(i))
+        self.shown.get(index).and_then(|&i| self.moment.rows().get(i))
     }
 
     /// The place in the table of the pod with that UID.
     pub fn find(&self, key: &str) -> Option<usize> {
-        self.shown.iter().position(|&i| self.rows[i].key == key)
+        self.shown.iter().position(|&i| self.moment.rows()[i].key == key)
     }
 }

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crossterm::event::Event;
-use signal_hook::consts::{SIGCONT, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
 use super::app::{App, Flow};
 use super::output::Output;
@@ -154,11 +153,6 @@ impl<'a> Screen<'a> {
 
     fn message(&mut self, message: Message) -> Result<bool, TuiError> {
         match message {
-            Message::Input(Event::Resize(..)) => {
-                // Even to the same size: what the terminal did with its content on the way there is not known.
-                self.size = crossterm::terminal::size()?;
-                self.redraw();
-            }
             Message::Input(event) => match self.app.event(&event) {
                 Flow::Idle => {}
                 Flow::Draw => self.dirty = true,
@@ -167,6 +161,11 @@ impl<'a> Screen<'a> {
                 Flow::Quit => return Ok(false),
             },
             Message::InputFailed(why) => return Err(why.into()),
+            Message::Signal(SIGWINCH) => {
+                // Even to the same size: what the terminal did with its content on the way there is not known.
+                self.size = crossterm::terminal::size()?;
+                self.redraw();
+            }
             Message::Signal(SIGTSTP) => self.suspend()?,
             Message::Signal(SIGCONT) => self.resume()?,
             Message::Signal(signal) => return Err(TuiError::Signal(signal)),

@@ -76,7 +76,7 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
         ("live", Some(since)) => text += &format!(" no answer {}", human_duration(now - since)),
         ("live", None) if form == Form::Bare => {}
         ("live", None) => text += &format!(" {age}"),
-        (word, _) if age.is_empty() || form == Form::Bare => text += &format!(" {word}"),
+        (word, _) if age.is_empty() || form == Form::Bare && role != Role::Trouble => text += &format!(" {word}"),
         (word, _) => text += &format!(" {word} {age}"),
     }
     if line.dropped > 0 {

@@ -92,13 +92,13 @@ fn glyphs(buffer: &mut Buffer, mut x: u16, y: u16, right: u16, row: &Row, base: 
 
 /// Why there is no row.
 fn empty(picture: &Picture, app: &App) -> String {
-    if !picture.rows.is_empty() {
+    if !picture.moment.rows().is_empty() {
         let only = if app.filter.failing && app.filter.words.is_empty() {
             "no pod is failing or slow"
         } else {
             "no pod matches the filter"
         };
-        return format!("{only} ({} pods in all)", picture.rows.len());
+        return format!("{only} ({} pods in all)", picture.moment.rows().len());
     }
     let sources = &picture.header.sources;
     let lists =

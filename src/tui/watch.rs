@@ -12,7 +12,7 @@ use std::time::Duration;
 use crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use super::terminal;
@@ -20,7 +20,7 @@ use super::terminal;
 /// What the loop is woken for.
 #[derive(Debug)]
 pub enum Message {
-    /// A key, a paste, a new size.
+    /// A key or a paste.
     Input(Event),
     /// Keys cannot be read any more.
     InputFailed(io::Error),
@@ -40,7 +40,7 @@ const LIMITS: (Duration, Duration) = (Duration::from_millis(700), Duration::from
 /// Starts all three. `ended` says that the loop has ended, and with it what they are for.
 pub fn start(loop_: &SyncSender<Message>, ended: &Arc<AtomicBool>) -> io::Result<()> {
     let (to, end) = (loop_.clone(), ended.clone());
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
         for signal in signals.forever() {
             told_of(signal, &to, &end);
@@ -56,6 +56,8 @@ pub fn start(loop_: &SyncSender<Message>, ended: &Arc<AtomicBool>) -> io::Result
     spawn("input", move || {
         loop {
             let message = match event::read() {
+                // It is lost when a key comes at the same moment: the signal itself is not.
+                Ok(Event::Resize(..)) => continue,
                 Ok(event) => Message::Input(event),
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
                 Err(why) => Message::InputFailed(why),
@@ -77,7 +79,7 @@ fn told_of(signal: i32, to: &SyncSender<Message>, ended: &Arc<AtomicBool>) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;
     }
-    if !matches!(signal, SIGTSTP | SIGCONT) {
+    if !matches!(signal, SIGTSTP | SIGCONT | SIGWINCH) {
         let ended = ended.clone();
         let _ = spawn("last resort", move || give_up_after(LIMITS.1, signal, &ended));
     }

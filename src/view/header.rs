@@ -93,7 +93,7 @@ impl Header {
             })
             .collect();
         let mut pods = (0, 0, 0, 0);
-        for row in moment.pods.iter().map(|p| super::Row::new(p, now)) {
+        for row in moment.rows() {
             pods.0 += 1;
             match row.trouble {
                 Trouble::Failed => pods.1 += 1,

@@ -19,6 +19,7 @@ pub struct Moment {
     pub pods: Arc<Vec<Placed>>,
     /// What is alarming about the node.
     pub alarms: Vec<Alarm>,
+    rows: Arc<Vec<Row>>,
 }
 
 impl Moment {
@@ -26,21 +27,13 @@ impl Moment {
     pub fn new(snapshot: Snapshot, placer: &mut Placer, now: Time) -> Self {
         let pods = Arc::new(placer.place_all(&snapshot));
         let alarms = snapshot.alarms(now);
-        Self { now, snapshot: Arc::new(snapshot), pods, alarms }
-    }
-
-    /// The same knowledge, later.
-    pub fn at(&self, now: Time) -> Self {
-        Self { now, alarms: self.snapshot.alarms(now), ..self.clone() }
+        let rows = Arc::new(rows(&pods, now));
+        Self { now, snapshot: Arc::new(snapshot), pods, alarms, rows }
     }
 
     /// One row per pod, trouble first, then by namespace and name.
-    pub fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.pods.iter().map(|p| Row::new(p, self.now)).collect();
-        rows.sort_by(|a, b| {
-            (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key))
-        });
-        rows
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
     }
 
     /// The pod of that UID.
@@ -64,4 +57,10 @@ impl Moment {
         let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at).filter(|at| *at > self.now).min();
         [alarm, next].into_iter().flatten().min()
     }
+}
+
+fn rows(pods: &[Placed], now: Time) -> Vec<Row> {
+    let mut rows: Vec<Row> = pods.iter().map(|p| Row::new(p, now)).collect();
+    rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
+    rows
 }

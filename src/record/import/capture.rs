@@ -110,7 +110,7 @@ impl Capture<'_> {
         let pods = match objects(&body) {
             Ok(objects) => pods_only(objects, file, &mut self.timeline),
             Err(_) => {
-                self.said.push((Source::KubeletPods, Err(failure("/pods", &body))));
+                self.said.push((Source::KubeletPods, Err(failure(Source::KubeletPods.request(), &body))));
                 return Ok(Vec::new());
             }
         };
@@ -132,7 +132,7 @@ impl Capture<'_> {
                 self.times.extend(time);
                 Ok(vec![fact])
             }
-            Err(()) => Err(failure(source.name(), &body)),
+            Err(()) => Err(failure(source.request(), &body)),
         };
         self.said.push((source, said));
         Ok(())

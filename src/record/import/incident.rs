@@ -66,7 +66,7 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
         let answer = line.answer.as_deref().or(line.error.as_deref()).unwrap_or_default();
         match health_answer(answer) {
             Some(health) => timeline.push(Source::KubeletHealth, line.t, Fact::Health(health)),
-            None => timeline.fail(Source::KubeletHealth, line.t, failure("/healthz", answer)),
+            None => timeline.fail(Source::KubeletHealth, line.t, failure(Source::KubeletHealth.request(), answer)),
         }
         Ok(())
     })?;
@@ -267,7 +267,7 @@ fn page(
     timeline: &mut Timeline,
     read: impl FnOnce(&str, &mut Timeline) -> Result<(), DecodeError>,
 ) {
-    let tried = source.name();
+    let tried = source.request();
     if let Some(error) = &line.error {
         let error = failure(tried, error);
         if let Some(took) = timed_out_after(line.error.as_deref().unwrap_or_default()) {
