@@ -2,6 +2,8 @@
 //! It must not print or draw; it is the only place where the model meets a recording.
 
 mod convert;
+mod live;
+mod recorder;
 mod tape;
 
 use std::path::Path;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use convert::write_recording;
+pub use live::Live;
+pub use recorder::Recorder;
 
 use crate::model::Model;
 use crate::observation::Time;

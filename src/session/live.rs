@@ -1,0 +1,112 @@
+//! Owns the live model: what the sources say, folded as it comes, and written to a recording where one is wanted.
+//! It must not wait for a source: whoever draws decides how long a moment may take.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::error::TryRecvError;
+
+use super::recorder::Recorder;
+use crate::model::{Model, Snapshot};
+use crate::observation::{Observation, Source, SourceState, Time};
+use crate::pipeline::Placer;
+use crate::record::RecordError;
+use crate::view::Moment;
+
+/// Observations applied at most before a frame is due again.
+const BATCH: usize = 4096;
+
+/// A node that is being observed.
+pub struct Live {
+    rx: Receiver<Observation>,
+    model: Model,
+    placer: Placer,
+    expected: Vec<Source>,
+    recorder: Option<Recorder>,
+    ended: bool,
+}
+
+impl Live {
+    /// Folds what comes out of `rx`. `expected` are the sources that were started.
+    pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
+        let (model, placer) = (Model::default(), Placer::default());
+        Self { rx, model, placer, expected, recorder: None, ended: false }
+    }
+
+    /// Writes all that is observed from now on.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Takes in what has come. True when anything has.
+    ///
+    /// # Errors
+    /// When the recording cannot be written.
+    pub fn pass(&mut self) -> Result<bool, RecordError> {
+        let mut changed = false;
+        for _ in 0..BATCH {
+            match self.rx.try_recv() {
+                Ok(observation) => {
+                    self.take(observation)?;
+                    changed = true;
+                }
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => {
+                    self.ended = true;
+                    break;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn take(&mut self, observation: Observation) -> Result<(), RecordError> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.observe(&self.model, &observation)?;
+        }
+        self.model.apply(observation);
+        Ok(())
+    }
+
+    /// Takes in what comes until every source has answered or given up, at most for `limit`.
+    ///
+    /// # Errors
+    /// When the recording cannot be written.
+    pub fn settle(&mut self, limit: Duration) -> Result<(), RecordError> {
+        let begin = Instant::now();
+        while begin.elapsed() < limit && !self.ended {
+            self.pass()?;
+            if self.is_settled() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.pass().map(|_| ())
+    }
+
+    /// Every source that was started has answered, or has said why not.
+    fn is_settled(&mut self) -> bool {
+        let sources = self.model.snapshot().sources;
+        self.expected.iter().all(|source| {
+            sources.get(source).is_some_and(|facts| match facts.state {
+                SourceState::Connecting => false,
+                SourceState::Live { .. } => facts.last_answer.is_some(),
+                _ => true,
+            })
+        })
+    }
+
+    /// The node as it is known at `now`.
+    pub fn moment(&mut self, now: Time) -> Moment {
+        let snapshot: Snapshot = self.model.snapshot();
+        Moment::new(snapshot, &mut self.placer, now)
+    }
+
+    /// Ends the recording, if there is one; gives its frames and bytes.
+    ///
+    /// # Errors
+    /// When the recording cannot be written.
+    pub fn finish(self) -> Result<Option<(u64, u64)>, RecordError> {
+        self.recorder.map(Recorder::finish).transpose()
+    }
+}
