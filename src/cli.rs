@@ -2,6 +2,7 @@
 //! It must not do anything: it says what was asked for.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -38,6 +39,36 @@ pub struct Input {
     /// +1m30s from its begin
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_at, allow_hyphen_values = true)]
     pub at: Option<At>,
+    /// How to observe this node, where no input is given.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// How to observe a live node. What is not given is found.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Observing this node")]
+pub struct LiveArgs {
+    /// Node name, instead of what the certificate, the kubelet's flags or the host say
+    #[arg(long, global = true, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Credential for the API server and the kubelet, instead of $KUBECONFIG and the node's own
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Socket of the container runtime, such as unix:///run/containerd/containerd.sock
+    #[arg(long, global = true, value_name = "ENDPOINT")]
+    pub runtime_endpoint: Option<String>,
+    /// The kubelet's log as a file, instead of the journal
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubelet_log: Option<PathBuf>,
+    /// The runtime's log as a file, instead of the journal
+    #[arg(long, global = true, value_name = "FILE")]
+    pub runtime_log: Option<PathBuf>,
+    /// Do not verify the kubelet's certificate; the header then says so
+    #[arg(long, global = true)]
+    pub insecure_kubelet: bool,
+    /// Longest time to wait for the sources before answering once, such as 3s or 500ms
+    #[arg(long, global = true, value_name = "TIME", default_value = "3s", value_parser = parse_wait)]
+    pub wait: Duration,
 }
 
 /// Subcommands.
@@ -73,6 +104,22 @@ Examples:
   kpodtrace record --from ./incident -o node.kpt
   kubectl get pods,events,nodes -A -o json | kpodtrace record --from - -o cluster.kpt")]
     Record(RecordArgs),
+    /// What can be seen from here and what cannot: every source, what was tried, and the exact fix
+    #[command(after_help = "\
+Examples:
+  sudo kpodtrace doctor
+  kpodtrace doctor --kubeconfig admin.conf -o json
+
+Exit code: 0 when a diagnosis has what it needs, else 1.")]
+    Doctor(DoctorArgs),
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
 }
 
 /// Flags of `pods`.
@@ -221,4 +268,17 @@ mod tests {
             assert!(parse_speed(wrong).is_err(), "{wrong}");
         }
     }
+}
+
+/// `3s`, `500ms`, `1m`.
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err("a time such as 3s, 500ms or 1m".into()),
+    };
+    let seconds = digits.parse::<f64>().ok().map(|n| n * unit).filter(|s| (0.0..=3600.0).contains(s));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time such as 3s, 500ms or 1m, at most an hour".into())
 }

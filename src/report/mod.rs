@@ -2,6 +2,7 @@
 //! It must not compute anything that the screen could not show too, nor write anywhere: it makes strings.
 
 mod columns;
+mod doctor;
 mod json;
 mod json_pleg;
 mod json_pods;
@@ -12,6 +13,7 @@ mod verdict;
 
 pub use json::API_VERSION;
 pub use json_pleg::{PlegReport, pleg_json};
+pub use doctor::{Looked, Try, doctor_json, doctor_text, is_enough};
 pub use json_pods::{PodList, pods_json};
 pub use notes::notes;
 pub use pleg::pleg_text;

@@ -1,0 +1,132 @@
+//! Owns what `doctor` prints: every source, what was tried to find it, how it does, what is missing without it, the fix.
+//! It must not look for anything itself.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
+use crate::observation::{Source, SourceState};
+use crate::text::Text;
+use crate::view::{Moment, source_state_text};
+
+/// How one thing that sources need was looked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Looked {
+    /// What was looked for, such as `container runtime`.
+    pub what: &'static str,
+    /// What was found; null when nothing was.
+    pub found: Option<Text>,
+    /// What was tried, in order.
+    pub tried: Vec<Try>,
+}
+
+/// One thing that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Try {
+    /// Where.
+    pub place: Text,
+    /// The answer.
+    pub answer: Text,
+    /// This is the one that was taken.
+    pub taken: bool,
+}
+
+/// What cannot be said without a source.
+pub fn missing_without(source: Source) -> &'static str {
+    match source {
+        Source::ApiPods => "pods as the API server has them: STATUS, conditions, reasons, deletion",
+        Source::ApiNode => "the node's conditions and versions",
+        Source::ApiEvents => "events: reasons then come from statuses and the kubelet's log alone",
+        Source::Cri => "sandboxes and containers as they are now, and our own measure of what PLEG pays",
+        Source::Pulls => "the progress of image pulls",
+        Source::KubeletPods => "the kubelet's own view of its pods, which matters when the API server is away",
+        Source::KubeletMetrics => "PLEG relist latency and runtime operations as the kubelet measures them",
+        Source::KubeletConfig => "the kubelet's settings, such as its longest restart delay",
+        Source::KubeletHealth => "whether the kubelet process answers at all",
+        Source::KubeletLog => "failures that make no event: volume timeouts, sandbox teardown",
+        Source::RuntimeLog => "the runtime's own errors",
+        Source::Spans => "exact times inside a pod's sync",
+    }
+}
+
+/// A diagnosis needs the pods from somewhere and the runtime's word on them.
+pub fn is_enough(moment: &Moment) -> bool {
+    let live = |source| moment.snapshot.sources.get(&source).is_some_and(|s| s.is_live());
+    live(Source::Cri) && (live(Source::ApiPods) || live(Source::KubeletPods))
+}
+
+/// The report as text.
+pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
+    let mut out = String::new();
+    let header = moment.header();
+    let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
+    let verdict = if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
+    _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
+    for (source, facts) in &moment.snapshot.sources {
+        let mark = match facts.state {
+            SourceState::Live { .. } => "ok  ",
+            SourceState::Connecting => "wait",
+            SourceState::Off { .. } | SourceState::Ended => "off ",
+            SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
+        };
+        _ = writeln!(out, "{mark}  {:<16} {}", source.name(), source_state_text(&facts.state, moment.now));
+        if facts.is_live() {
+            continue;
+        }
+        _ = writeln!(out, "      without it: {}", missing_without(*source));
+        if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
+            && !error.fix.is_empty()
+        {
+            _ = writeln!(out, "      fix: {}", error.fix.one_line());
+        }
+    }
+    out.push_str("\nWHAT WAS LOOKED FOR\n");
+    for looked in looked {
+        let found = looked.found.as_ref().map_or("nothing found".into(), |f| f.one_line());
+        _ = writeln!(out, "{}: {found}", looked.what);
+        for tried in &looked.tried {
+            let mark = if tried.taken { "*" } else { " " };
+            _ = writeln!(out, "    {mark} {}: {}", tried.place.one_line(), tried.answer.one_line());
+        }
+    }
+    out
+}
+
+/// The report as JSON.
+#[derive(Debug, Serialize)]
+pub struct DoctorReport<'a> {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    now: Stamp,
+    enough: bool,
+    node: NodeJson,
+    sources: Vec<SourceJson>,
+    missing: Vec<MissingJson>,
+    looked_for: &'a [Looked],
+}
+
+#[derive(Debug, Serialize)]
+struct MissingJson {
+    source: &'static str,
+    without_it: &'static str,
+}
+
+/// The report as a document.
+pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a> {
+    let (node, sources, _) = surroundings(moment);
+    let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
+    DoctorReport {
+        api_version: API_VERSION,
+        kind: "DoctorReport",
+        now: Stamp(moment.now),
+        enough: is_enough(moment),
+        node,
+        sources,
+        missing: not_live
+            .map(|(source, _)| MissingJson { source: source.name(), without_it: missing_without(*source) })
+            .collect(),
+        looked_for: looked,
+    }
+}
