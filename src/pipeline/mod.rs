@@ -9,6 +9,7 @@ mod next;
 mod place;
 mod placer;
 mod reason;
+mod settle;
 mod stage;
 mod status;
 mod steps;
