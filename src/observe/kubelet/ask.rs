@@ -3,8 +3,17 @@
 
 use std::time::Duration;
 
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
 use super::super::{Failure, Outlet};
 use crate::observation::{Call, ErrorKind, SourceError};
+
+/// A tick at once and then every `every`; what was missed while a call took longer is not made up for.
+pub(super) fn ticks(every: Duration) -> Interval {
+    let mut ticks = interval(every.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
 
 /// Makes one timed call: `work` is dropped at the deadline, and its connection with it.
 pub(super) async fn ask<T>(

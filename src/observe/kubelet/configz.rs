@@ -4,11 +4,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::{MissedTickBehavior, interval};
-
 use super::super::{Attempt, Failure, Outlet};
 use super::KubeletClient;
-use super::ask::ask;
+use super::ask::{ask, ticks};
 use super::body::whole;
 use super::fault::not_understood;
 use crate::decode::kubelet_config;
@@ -45,10 +43,9 @@ impl ConfigzSource {
 
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let what = self.client.call(PATH);
-        let mut tick = interval(self.every);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = ticks(self.every);
         loop {
-            tick.tick().await;
+            ticks.tick().await;
             let config = ask(out, Call::Configz, &what, self.client.deadline(), self.config()).await?;
             out.live().await;
             out.say(Fact::KubeletConfig(Box::new(config))).await;

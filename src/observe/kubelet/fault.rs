@@ -19,21 +19,26 @@ pub(super) fn unanswered(
     endpoint: &KubeletEndpoint,
     trust: &KubeletTrust,
 ) -> Failure {
-    let io = find::<io::Error>(error).map(io::Error::kind);
-    let (kind, says, fix) = if let Some(tls) = find::<rustls::Error>(error) {
-        tls_fault(tls, &endpoint.node, trust)
-    } else if io == Some(io::ErrorKind::ConnectionRefused) {
-        let fix = format!(
-            "nothing listens on {}: the kubelet is down or uses another port (systemctl status kubelet)",
-            endpoint.address
-        );
-        (ErrorKind::Unreachable, "connection refused".into(), fix)
-    } else if error.is_timeout() {
-        (ErrorKind::Timeout, "no connection in time".into(), "the kubelet hangs, or packets to it are dropped".into())
-    } else {
-        (ErrorKind::Unreachable, root(error), "see whether the kubelet runs (systemctl status kubelet)".into())
+    let (kind, says, fix) = match find::<rustls::Error>(error) {
+        Some(tls) => tls_fault(tls, &endpoint.node, trust),
+        None => no_connection(error, &format!("{}: the kubelet is down or uses another port", endpoint.address)),
     };
     retry(what, kind, &says, &fix)
+}
+
+/// Kind, words and fix when TCP brought nothing; `nobody` says who is not there when a connection is refused.
+pub(super) fn no_connection(error: &reqwest::Error, nobody: &str) -> (ErrorKind, String, String) {
+    const LOOK: &str = "systemctl status kubelet";
+    let refused = find(error).is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);
+    if refused {
+        let fix = format!("nothing listens on {nobody} ({LOOK})");
+        (ErrorKind::Unreachable, "connection refused".into(), fix)
+    } else if error.is_timeout() {
+        let fix = format!("the kubelet hangs, or packets to it are dropped ({LOOK})");
+        (ErrorKind::Timeout, "no connection in time".into(), fix)
+    } else {
+        (ErrorKind::Unreachable, root(error), format!("see whether the kubelet runs ({LOOK})"))
+    }
 }
 
 /// The answer ended early.
@@ -94,7 +99,7 @@ fn tls_fault(error: &rustls::Error, node: &Text, trust: &KubeletTrust) -> (Error
 }
 
 /// The first error of that type in the chain of causes.
-pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
@@ -107,6 +112,9 @@ pub(super) fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> 
 
 /// What the innermost error says, which names neither a URL nor a header.
 pub(super) fn root(error: &(dyn Error + 'static)) -> String {
+    if find(error).is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::UnexpectedEof) {
+        return "the connection ended early".into();
+    }
     let mut last = error;
     while let Some(next) = cause(last) {
         last = next;

@@ -2,21 +2,17 @@
 //! It must not take `ok` for more than a process that answers: it stays `ok` while PLEG is unhealthy.
 
 use std::convert::Infallible;
-use std::error::Error;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use reqwest::{Client, StatusCode};
-use tokio::time::{MissedTickBehavior, interval};
-
 use super::super::{Attempt, Failure, Outlet, tls};
-use super::ask::ask;
+use super::ask::{ask, ticks};
 use super::body::beginning;
 use super::client::{CONNECT_TIMEOUT, DEADLINE};
-use super::fault::{find, not_understood, retry, root};
+use super::fault::{no_connection, not_understood, retry, root};
 use crate::decode::health_answer;
 use crate::observation::{Call, ErrorKind, Fact, Health};
+use reqwest::{Client, StatusCode};
 
 /// Time between two questions.
 pub const HEALTH_EVERY: Duration = Duration::from_secs(5);
@@ -69,16 +65,9 @@ impl HealthSource {
     }
 
     fn unanswered(&self, what: &str, error: &reqwest::Error) -> Failure {
-        let error: &(dyn Error + 'static) = error;
-        let refused = find(error).is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);
-        if refused {
-            let fix = format!(
-                "nothing listens on {}: the kubelet is down or uses another healthzPort (systemctl status kubelet)",
-                self.address
-            );
-            return retry(what, ErrorKind::Unreachable, "connection refused", &fix);
-        }
-        retry(what, ErrorKind::Unreachable, &root(error), "see whether the kubelet runs (systemctl status kubelet)")
+        let (kind, says, fix) =
+            no_connection(error, &format!("{}: the kubelet is down or uses another healthzPort", self.address));
+        retry(what, kind, &says, &fix)
     }
 
     fn client(&mut self) -> Result<Client, Failure> {
@@ -101,10 +90,9 @@ impl HealthSource {
 
     async fn observe(&mut self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let (what, client) = (self.call(), self.client()?);
-        let mut tick = interval(self.every);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = ticks(self.every);
         loop {
-            tick.tick().await;
+            ticks.tick().await;
             let health = ask(out, Call::Healthz, &what, self.deadline, self.health(&client)).await?;
             out.live().await;
             out.say(Fact::Health(health)).await;

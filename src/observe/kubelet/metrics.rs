@@ -4,11 +4,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::{MissedTickBehavior, interval};
-
 use super::super::{Attempt, Failure, Outlet};
 use super::KubeletClient;
-use super::ask::ask;
+use super::ask::{ask, ticks};
 use super::body::each_line;
 use super::fault::not_understood;
 use crate::decode::ScrapeBuilder;
@@ -47,10 +45,9 @@ impl MetricsSource {
 
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let what = self.client.call(PATH);
-        let mut tick = interval(self.every);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = ticks(self.every);
         loop {
-            tick.tick().await;
+            ticks.tick().await;
             let scrape = ask(out, Call::Metrics, &what, self.client.deadline(), self.scrape()).await?;
             out.live().await;
             out.say(Fact::Scrape(Box::new(scrape))).await;

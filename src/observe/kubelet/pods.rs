@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::{MissedTickBehavior, interval};
-
 use super::super::{Attempt, Failure, Outlet};
 use super::KubeletClient;
-use super::ask::ask;
+use super::ask::{ask, ticks};
 use super::body::whole;
 use super::fault::not_understood;
 use crate::decode::{Object, objects};
@@ -60,10 +58,9 @@ impl PodsSource {
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let what = self.client.call(PATH);
         let mut known: Option<Pods> = None;
-        let mut tick = interval(self.every);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = ticks(self.every);
         loop {
-            tick.tick().await;
+            ticks.tick().await;
             let pods = ask(out, Call::KubeletPods, &what, self.client.deadline(), self.list()).await?;
             out.live().await;
             match &known {

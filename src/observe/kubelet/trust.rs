@@ -56,7 +56,7 @@ impl KubeletTrust {
                 let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
                 let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
                 let Ok(node) = ServerName::try_from(node.to_owned()) else {
-                    return Err(useless(node, "not a name that a certificate can be for"));
+                    return Err(useless(&format!("node name `{node}`"), "not a name that a certificate can be for"));
                 };
                 Accept::SignedFor { node, inner }
             }
