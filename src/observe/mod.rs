@@ -2,9 +2,11 @@
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
 mod clock;
+pub mod kubelet;
 mod outlet;
 mod pump;
 mod supervisor;
+pub mod tls;
 
 pub use clock::Clock;
 pub use outlet::Outlet;

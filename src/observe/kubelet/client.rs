@@ -1,0 +1,152 @@
+//! Owns the connection to the kubelet's port: TLS, the credential, and their renewal when files change.
+//! It must not send anything but GET, follow a redirect, use a proxy, or ask a name server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{Client, Response, StatusCode};
+use rustls::ClientConfig;
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use tokio::sync::Mutex;
+
+use super::super::{Failure, tls};
+use super::body;
+use super::credential::{FileStamp, KubeletAuth, stamps, useless};
+use super::fault::unanswered;
+use super::refusal::refused;
+use super::trust::KubeletTrust;
+use crate::text::Text;
+
+/// Longest time for TCP and TLS together. It is one machine.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Longest time from a request to the end of its answer.
+pub const DEADLINE: Duration = Duration::from_secs(8);
+/// Most bytes read of a body that explains a failure.
+const EXPLANATION: usize = 2048;
+
+/// Where a kubelet listens, and for whom it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeletEndpoint {
+    /// On the node itself 127.0.0.1:10250.
+    pub address: SocketAddr,
+    /// The node's name, which a certificate of the cluster CA must be for.
+    pub node: Text,
+}
+
+/// Asks one kubelet. Cheap to clone; clones share their connections.
+#[derive(Clone, Debug)]
+pub struct KubeletClient {
+    shared: Arc<Shared>,
+    deadline: Duration,
+}
+
+#[derive(Debug)]
+struct Shared {
+    endpoint: KubeletEndpoint,
+    trust: KubeletTrust,
+    auth: KubeletAuth,
+    built: Mutex<Option<Built>>,
+}
+
+#[derive(Clone, Debug)]
+struct Built {
+    files: Vec<FileStamp>,
+    client: Client,
+    header: Option<HeaderValue>,
+}
+
+impl KubeletClient {
+    /// A client that connects when it is first asked; files that cannot be read are told then, and read again.
+    pub fn new(endpoint: KubeletEndpoint, trust: KubeletTrust, auth: KubeletAuth) -> Self {
+        let shared = Shared { endpoint, trust, auth, built: Mutex::new(None) };
+        Self { shared: Arc::new(shared), deadline: DEADLINE }
+    }
+
+    /// The same client with another deadline than [`DEADLINE`].
+    #[must_use]
+    pub fn with_deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Whom it takes for the kubelet.
+    pub fn trust(&self) -> &KubeletTrust {
+        &self.shared.trust
+    }
+
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// What a call of `path` is called in errors.
+    pub(super) fn call(&self, path: &str) -> String {
+        format!("GET https://{}{path}", self.shared.endpoint.address)
+    }
+
+    /// The answer with status 200, its body not yet read. The caller owns the deadline.
+    pub(super) async fn get(&self, path: &str) -> Result<Response, Failure> {
+        let Shared { endpoint, trust, auth, .. } = &*self.shared;
+        let what = self.call(path);
+        let built = self.built().await?;
+        let mut request = built.client.get(format!("https://{}{path}", endpoint.address));
+        if let Some(header) = built.header {
+            request = request.header(AUTHORIZATION, header);
+        }
+        let response = request.send().await.map_err(|e| unanswered(&what, &e, endpoint, trust))?;
+        let status = response.status();
+        if status == StatusCode::OK {
+            return Ok(response);
+        }
+        Err(refused(&what, status, &body::beginning(response, EXPLANATION).await, auth))
+    }
+
+    /// The client of the files as they are now.
+    async fn built(&self) -> Result<Built, Failure> {
+        let mut built = self.shared.built.lock().await;
+        let files: Vec<_> = self.shared.trust.file().into_iter().chain(self.shared.auth.files()).collect();
+        let files = stamps(&files).await?;
+        if let Some(built) = built.as_ref().filter(|b| b.files == files) {
+            return Ok(built.clone());
+        }
+        let client = self.shared.client().await?;
+        let header = self.shared.auth.header().await?;
+        Ok(built.insert(Built { files, client, header }).clone())
+    }
+}
+
+impl Shared {
+    async fn client(&self) -> Result<Client, Failure> {
+        tls::install_provider();
+        let provider = Arc::new(ring::default_provider());
+        let config = self.tls(provider).await?;
+        let built = Client::builder()
+            .tls_backend_preconfigured(config)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .user_agent(concat!("kpodtrace/", env!("CARGO_PKG_VERSION")))
+            .build();
+        built.map_err(|_| useless("TLS", "the client could not be made"))
+    }
+
+    async fn tls(&self, provider: Arc<CryptoProvider>) -> Result<ClientConfig, Failure> {
+        let verifier = self.trust.verifier(&self.endpoint.node, &provider).await?;
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| useless("TLS", &e.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let mut config = match self.auth.identity().await? {
+            Some((certs, key)) => builder
+                .with_client_auth_cert(certs, key)
+                .map_err(|_| useless("the client certificate", "certificate and key do not fit each other"))?,
+            None => builder.with_no_client_auth(),
+        };
+        // A resumed session would not look at the certificate again.
+        config.resumption = Resumption::disabled();
+        Ok(config)
+    }
+}

@@ -1,0 +1,152 @@
+//! Owns what is shown to the kubelet to be let in, and the reading of it from files.
+//! It must not keep a secret where a `Debug` or an error could print it.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use reqwest::header::HeaderValue;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::super::Failure;
+use crate::observation::{ErrorKind, SourceError};
+
+/// Largest file of certificates, keys or a token that is read.
+const FILE_LIMIT: u64 = 1 << 20;
+
+/// PEM text, or the file that holds it. A file is read again when it changes, since all of them are rotated.
+#[derive(Clone, Debug)]
+pub enum Pem {
+    /// Path of the file.
+    File(PathBuf),
+    /// The text itself, as a kubeconfig can hold it.
+    Inline(SecretString),
+}
+
+/// What is shown to the kubelet.
+#[derive(Clone, Debug)]
+pub enum KubeletAuth {
+    /// Nothing: only a kubelet with anonymous access answers.
+    None,
+    /// A client certificate. Certificate and key may be one file, as `kubelet-client-current.pem` is.
+    ClientCert {
+        /// Certificate, and the intermediates behind it.
+        cert: Pem,
+        /// Its key.
+        key: Pem,
+    },
+    /// A bearer token.
+    Token(SecretString),
+    /// A bearer token in a file, as of a mounted service account.
+    TokenFile(PathBuf),
+}
+
+/// Certificates and key of a client.
+pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+impl KubeletAuth {
+    /// Files that make it up.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        match self {
+            Self::None | Self::Token(_) => Vec::new(),
+            Self::ClientCert { cert, key } => [cert, key].into_iter().filter_map(Pem::file).collect(),
+            Self::TokenFile(path) => vec![path],
+        }
+    }
+
+    /// The client certificate, if it is one.
+    pub(super) async fn identity(&self) -> Result<Option<Identity>, Failure> {
+        let Self::ClientCert { cert, key } = self else { return Ok(None) };
+        let key_pem = key.text().await?;
+        let Ok(private) = PrivateKeyDer::from_pem_slice(key_pem.expose_secret().as_bytes()) else {
+            return Err(useless(&key.name(), "no private key in PEM form"));
+        };
+        Ok(Some((cert.certificates().await?, private)))
+    }
+
+    /// The `Authorization` header, if it is a token.
+    pub(super) async fn header(&self) -> Result<Option<HeaderValue>, Failure> {
+        let (name, token) = match self {
+            Self::None | Self::ClientCert { .. } => return Ok(None),
+            Self::Token(token) => ("the token".into(), token.clone()),
+            Self::TokenFile(path) => (path.display().to_string(), read(path).await?),
+        };
+        let header = format!("Bearer {}", token.expose_secret().trim());
+        let Ok(mut header) = HeaderValue::from_str(&header) else {
+            return Err(useless(&name, "not a token: it holds characters that no token has"));
+        };
+        header.set_sensitive(true);
+        Ok(Some(header))
+    }
+}
+
+impl Pem {
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Inline(_) => None,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.file().map_or_else(|| "the given PEM text".into(), |path| path.display().to_string())
+    }
+
+    async fn text(&self) -> Result<SecretString, Failure> {
+        match self {
+            Self::File(path) => read(path).await,
+            Self::Inline(text) => Ok(text.clone()),
+        }
+    }
+
+    /// All certificates in it; keys beside them are skipped.
+    pub(super) async fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Failure> {
+        let text = self.text().await?;
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.expose_secret().as_bytes()).collect();
+        match all {
+            Ok(all) if !all.is_empty() => Ok(all),
+            _ => Err(useless(&self.name(), "no certificate in PEM form")),
+        }
+    }
+}
+
+/// What tells that a file is another than before: inode, change time, length.
+pub(super) type FileStamp = (u64, i64, i64, u64);
+
+/// The stamp of every file, in order.
+pub(super) async fn stamps(files: &[&Path]) -> Result<Vec<FileStamp>, Failure> {
+    let mut all = Vec::new();
+    for path in files {
+        let meta = tokio::fs::metadata(path).await.map_err(|e| unreadable(path, &e))?;
+        all.push((meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.len()));
+    }
+    Ok(all)
+}
+
+async fn read(path: &Path) -> Result<SecretString, Failure> {
+    let meta = tokio::fs::metadata(path).await.map_err(|e| unreadable(path, &e))?;
+    if !meta.is_file() || meta.len() > FILE_LIMIT {
+        return Err(useless(&path.display().to_string(), "not a file of certificates, keys or a token"));
+    }
+    tokio::fs::read_to_string(path).await.map(SecretString::from).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let denied = error.kind() == io::ErrorKind::PermissionDenied;
+    let tried = format!("read {}: {error}", path.display()).into();
+    if denied {
+        let fix = "run as root, or give credentials that this user may read".into();
+        return Failure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });
+    }
+    Failure::Retry(SourceError { tried, kind: ErrorKind::Other, fix: "name the file where it is on this node".into() })
+}
+
+pub(super) fn useless(name: &str, why: &str) -> Failure {
+    Failure::Retry(SourceError {
+        tried: format!("{name}: {why}").into(),
+        kind: ErrorKind::Malformed,
+        fix: "name another file: this one is read again when it changes".into(),
+    })
+}

@@ -1,0 +1,128 @@
+//! Owns whom the client takes for the kubelet.
+//! It must not fall back to anything weaker than what was asked for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use super::super::Failure;
+use super::credential::{Pem, useless};
+
+/// Whom to take for the kubelet.
+#[derive(Clone, Debug)]
+pub enum KubeletTrust {
+    /// Whoever has the key of a certificate in this file: the kubelet's own, on the node itself. Names and dates are not
+    /// looked at: the self-signed `kubelet.crt` outlives its year, and the file is the proof.
+    Pinned {
+        /// The file, such as `/var/lib/kubelet/pki/kubelet.crt`.
+        cert: PathBuf,
+    },
+    /// Whoever has a certificate for the node's name, signed by this CA.
+    ClusterCa {
+        /// The CA's certificates.
+        pem: Pem,
+    },
+    /// Anybody. Only when the user says so.
+    Insecure,
+}
+
+impl KubeletTrust {
+    /// False when the kubelet could be anybody, which must be shown.
+    pub fn is_verified(&self) -> bool {
+        !matches!(self, Self::Insecure)
+    }
+
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Pinned { cert } => Some(cert),
+            Self::ClusterCa { pem } => pem.file(),
+            Self::Insecure => None,
+        }
+    }
+
+    /// The verifier for the kubelet of `node`.
+    pub(super) async fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, Failure> {
+        let accept = match self {
+            Self::Insecure => Accept::Anybody,
+            Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates().await?),
+            Self::ClusterCa { pem } => {
+                let mut roots = RootCertStore::empty();
+                roots.add_parsable_certificates(pem.certificates().await?);
+                let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
+                let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
+                let Ok(node) = ServerName::try_from(node.to_owned()) else {
+                    return Err(useless(&format!("node name `{node}`"), "not a name that a certificate can be for"));
+                };
+                Accept::SignedFor { node, inner }
+            }
+        };
+        Ok(Verifier { accept, provider: Arc::clone(provider) })
+    }
+}
+
+/// Decides about certificates; signatures are always checked, so a copied certificate is of no use.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    accept: Accept,
+    provider: Arc<CryptoProvider>,
+}
+
+#[derive(Debug)]
+enum Accept {
+    These(Vec<CertificateDer<'static>>),
+    /// The connection goes to an address; the certificate is for the node.
+    SignedFor {
+        node: ServerName<'static>,
+        inner: Arc<WebPkiServerVerifier>,
+    },
+    Anybody,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match &self.accept {
+            Accept::Anybody => Ok(ServerCertVerified::assertion()),
+            Accept::These(pinned) if pinned.iter().any(|p| p.as_ref() == end_entity.as_ref()) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            Accept::These(_) => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+            Accept::SignedFor { node, inner } => {
+                inner.verify_server_cert(end_entity, intermediates, node, ocsp_response, now)
+            }
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
