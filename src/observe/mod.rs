@@ -2,9 +2,14 @@
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
 mod clock;
+pub mod discover;
+pub mod logs;
+pub mod machine;
 mod outlet;
 mod pump;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 
 pub use clock::Clock;
 pub use outlet::Outlet;
