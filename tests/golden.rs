@@ -26,17 +26,19 @@ macro_rules! variants {
 
 variants!(fact, FACTS, Fact,
     SourceState EpochBegin EpochEnd Alive CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
-    Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped);
+    Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot PodDir
+    PodDirGone StaticManifest StaticManifestGone);
 variants!(log_kind, LOG_KINDS, LogKind,
     PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
     PlegEvent
     LoopBlocked PlegTrouble Other);
 variants!(state, STATES, SourceState, Off Connecting Live Retrying Forbidden Ended);
 variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed Other);
-variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz);
+variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
-    ApiPods ApiNode ApiEvents Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans);
+    ApiPods ApiNode ApiEvents Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
+    KernelLog Machine);
 
 fn known(line: &str) -> Observation {
     match Observation::decode(line) {

@@ -90,7 +90,13 @@ impl Model {
             | Fact::SourceState(_)
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
-            | Fact::Dropped { .. } => {}
+            | Fact::Dropped { .. }
+            | Fact::Unit(_)
+            | Fact::Boot(_)
+            | Fact::PodDir(_)
+            | Fact::PodDirGone(_)
+            | Fact::StaticManifest(_)
+            | Fact::StaticManifestGone(_) => {}
         }
     }
 

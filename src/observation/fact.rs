@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Container, Health, KubeletConfig, LogEntry, Pull, RuntimeStatus, Sandbox, Scrape, SourceError, SourceState,
-    Span, Stamp,
+    Call, Container, Health, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape, SourceError,
+    SourceState, Span, Stamp, Time, Unit,
 };
 use crate::objects::{Event, Node, Pod};
 use crate::text::Text;
@@ -89,6 +89,18 @@ pub enum Fact {
         /// How many.
         count: u64,
     },
+    /// A systemd unit is or has changed.
+    Unit(Box<Unit>),
+    /// When the machine booted.
+    Boot(Time),
+    /// What lies on disk of a pod is or has changed.
+    PodDir(Box<PodDir>),
+    /// Nothing lies on disk any more of the pod of that UID.
+    PodDirGone(Text),
+    /// A static pod's manifest of that file name is there.
+    StaticManifest(Text),
+    /// The manifest of that file name is gone.
+    StaticManifestGone(Text),
 }
 
 impl Fact {
@@ -117,6 +129,11 @@ impl Fact {
             Fact::PullGone(reference) => ("pull", reference),
             Fact::KubeletConfig(_) => ("config", ""),
             Fact::Health(_) => ("health", ""),
+            Fact::Unit(unit) => ("unit", &unit.name),
+            Fact::Boot(_) => ("boot", ""),
+            Fact::PodDir(dir) => ("pod-dir", &dir.uid),
+            Fact::PodDirGone(uid) => ("pod-dir", uid),
+            Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::CallBegin(_)

@@ -34,11 +34,15 @@ pub enum Source {
     RuntimeLog,
     /// Kubelet spans over OTLP.
     Spans,
+    /// Kernel log: kills for memory, faults, hung tasks.
+    KernelLog,
+    /// The machine: systemd's units, boot time, what lies on disk of pods.
+    Machine,
 }
 
 impl Source {
     /// Every source, in the order of the header.
-    pub const ALL: [Source; 12] = [
+    pub const ALL: [Source; 14] = [
         Source::ApiPods,
         Source::ApiNode,
         Source::ApiEvents,
@@ -51,6 +55,8 @@ impl Source {
         Source::KubeletLog,
         Source::RuntimeLog,
         Source::Spans,
+        Source::KernelLog,
+        Source::Machine,
     ];
 
     /// The name in JSON and on the screen.
@@ -68,6 +74,8 @@ impl Source {
             Source::KubeletLog => "kubelet-log",
             Source::RuntimeLog => "runtime-log",
             Source::Spans => "spans",
+            Source::KernelLog => "kernel-log",
+            Source::Machine => "machine",
         }
     }
 
@@ -158,4 +166,6 @@ pub enum Call {
     Configz,
     /// `/healthz`.
     Healthz,
+    /// `systemctl show`.
+    Systemctl,
 }

@@ -2,10 +2,15 @@
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
 mod clock;
+pub mod discover;
 pub mod kubelet;
+pub mod logs;
+pub mod machine;
 mod outlet;
 mod pump;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 pub mod tls;
 
 pub use clock::Clock;

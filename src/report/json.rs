@@ -198,6 +198,7 @@ pub fn call_name(call: Call) -> &'static str {
         Call::KubeletPods => "kubelet-pods",
         Call::Configz => "configz",
         Call::Healthz => "healthz",
+        Call::Systemctl => "systemctl",
     }
 }
 

@@ -1,0 +1,173 @@
+//! Owns where a credential for the API server may be, strongest first, and what a kubeconfig says of itself.
+//! It must not keep or show a token or a key: only which kind a user has.
+
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, Kubeconfig};
+
+use super::certificate::{base64, common_name};
+use super::one_key::one_key;
+use super::root::Miss;
+use super::{Found, Host};
+
+/// Kubeconfigs of administrators: kubeadm, k3s, RKE2, MicroK8s. They may list events and read the kubelet's pages.
+const ADMIN: &[&str] = &[
+    "/etc/kubernetes/admin.conf",
+    "/etc/kubernetes/super-admin.conf",
+    "/etc/rancher/k3s/k3s.yaml",
+    "/etc/rancher/rke2/rke2.yaml",
+    "/var/snap/microk8s/current/credentials/client.config",
+];
+/// Kubeconfigs of kubelets: kubeadm; EKS, GKE, AKS and OpenShift; k3s; RKE2; MicroK8s.
+const NODE: &[&str] = &[
+    "/etc/kubernetes/kubelet.conf",
+    "/var/lib/kubelet/kubeconfig",
+    "/var/lib/rancher/k3s/agent/kubelet.kubeconfig",
+    "/var/lib/rancher/rke2/agent/kubelet.kubeconfig",
+    "/var/snap/microk8s/current/credentials/kubelet.config",
+];
+/// Where a pod has its service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// A way to the API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// Kubeconfigs that are merged in this order; the first to say a thing wins.
+    Kubeconfig(Vec<PathBuf>),
+    /// The directory of a pod's service account, with `token` and `ca.crt`; the server is in `KUBERNETES_SERVICE_HOST` and `_PORT`.
+    ServiceAccount(PathBuf),
+}
+
+impl Host {
+    /// The credential: `kubeconfig` as given on the command line, `$KUBECONFIG`, administrators', the kubelet's, the
+    /// pod's, the user's.
+    pub fn credential(&self, kubeconfig: Option<&Path>) -> Found<Credential> {
+        let mut found = Found::default();
+        if let Some(path) = kubeconfig {
+            let answer = self.describe(path).unwrap_or_else(|why| why);
+            found.take(
+                format!("--kubeconfig {}", path.display()),
+                answer,
+                Credential::Kubeconfig(vec![path.to_owned()]),
+            );
+            return found;
+        }
+        self.from_environment(&mut found);
+        let own = self.settings.flag("kubeconfig");
+        let home = self.env.get("HOME").map(|home| format!("{home}/.kube/config"));
+        ADMIN.iter().for_each(|path| self.try_one(path, &mut found));
+        if let Some((what, path)) = own.found.filter(|_| found.open()) {
+            match self.describe(Path::new(&path)) {
+                Ok(answer) => found.take(what, answer, Credential::Kubeconfig(vec![path.into()])),
+                Err(why) => found.miss(what, why),
+            }
+        }
+        NODE.iter().for_each(|path| self.try_one(path, &mut found));
+        self.service_account(&mut found);
+        match home {
+            Some(path) => self.try_one(&path, &mut found),
+            None if found.open() => found.miss("~/.kube/config", "$HOME is not set"),
+            None => {}
+        }
+        found
+    }
+
+    /// Kubeconfigs that may hold the kubelet's certificate, the running kubelet's first.
+    pub(super) fn node_kubeconfigs(&self) -> Vec<PathBuf> {
+        let own = self.settings.flag("kubeconfig").value().map(PathBuf::from);
+        own.into_iter().chain(NODE.iter().map(PathBuf::from)).collect()
+    }
+
+    /// The user of a certificate in a kubeconfig: `system:node:NAME`.
+    pub(super) fn certificate_user(&self, path: &Path) -> Result<String, String> {
+        let config = self.kubeconfig(path)?;
+        let info = config.auth_infos.iter().find_map(|a| a.auth_info.as_ref()).ok_or("a kubeconfig without a user")?;
+        let pem = match (&info.client_certificate_data, &info.client_certificate) {
+            (Some(data), _) => {
+                String::from_utf8(base64(data).ok_or("not base64")?).map_err(|_| "not a PEM file".to_owned())?
+            }
+            (None, Some(file)) => {
+                // A path in a kubeconfig is relative to it.
+                let file = path.parent().unwrap_or(Path::new("/")).join(file);
+                self.root.read(&file).map_err(|miss| format!("{}: {miss}", file.display()))?
+            }
+            (None, None) => return Err(format!("no client certificate: {}", kind(info))),
+        };
+        Ok(common_name(&pem)?)
+    }
+
+    fn try_one(&self, path: &str, found: &mut Found<Credential>) {
+        if !found.open() {
+            return;
+        }
+        match self.describe(Path::new(path)) {
+            Ok(answer) => found.take(path, answer, Credential::Kubeconfig(vec![path.into()])),
+            Err(why) => found.miss(path, why),
+        }
+    }
+
+    fn from_environment(&self, found: &mut Found<Credential>) {
+        let Some(list) = self.env.get("KUBECONFIG").filter(|list| !list.is_empty()) else {
+            return found.miss("$KUBECONFIG", "not set");
+        };
+        // Files of the list that are not there are skipped, as kubectl does.
+        let (mut paths, mut answers) = (Vec::new(), Vec::new());
+        for path in list.split(':').filter(|p| !p.is_empty()) {
+            match self.describe(Path::new(path)) {
+                Ok(answer) => {
+                    paths.push(PathBuf::from(path));
+                    answers.push(answer);
+                }
+                Err(why) => answers.push(format!("{path}: {why}")),
+            }
+        }
+        let (what, answer) = (format!("$KUBECONFIG {list}"), answers.join("; "));
+        match paths.is_empty() {
+            true => found.miss(what, answer),
+            false => found.take(what, answer, Credential::Kubeconfig(paths)),
+        }
+    }
+
+    fn service_account(&self, found: &mut Found<Credential>) {
+        if !found.open() {
+            return;
+        }
+        let token = format!("{SERVICE_ACCOUNT}/token");
+        match self.root.may_read(&token) {
+            Err(miss) => found.miss(token, miss.to_string()),
+            Ok(()) if !self.env.contains_key("KUBERNETES_SERVICE_HOST") => {
+                found.miss(token, "there, but $KUBERNETES_SERVICE_HOST is not set");
+            }
+            Ok(()) => found.take(token, "a service account", Credential::ServiceAccount(SERVICE_ACCOUNT.into())),
+        }
+    }
+
+    fn describe(&self, path: &Path) -> Result<String, String> {
+        let config = self.kubeconfig(path)?;
+        let users: Vec<&str> = config.auth_infos.iter().filter_map(|a| a.auth_info.as_ref()).map(kind).collect();
+        Ok(format!("a kubeconfig with {}", if users.is_empty() { "no user".into() } else { users.join(", ") }))
+    }
+
+    fn kubeconfig(&self, path: &Path) -> Result<Kubeconfig, String> {
+        let text = self.root.read(path).map_err(|miss: Miss| miss.to_string())?;
+        match one_key(&text, "kind") {
+            Ok(Some(kind)) if kind != "Config" => return Err(format!("not a kubeconfig: a {kind}")),
+            _ => {}
+        }
+        // The parser's own words may quote the file.
+        let config = Kubeconfig::from_yaml(&text).map_err(|_| "not a kubeconfig that can be read")?;
+        if config.clusters.is_empty() { Err("a kubeconfig without a cluster".into()) } else { Ok(config) }
+    }
+}
+
+fn kind(info: &AuthInfo) -> &'static str {
+    if info.client_certificate.is_some() || info.client_certificate_data.is_some() {
+        "a client certificate"
+    } else if info.token.is_some() || info.token_file.is_some() {
+        "a token"
+    } else if info.exec.is_some() {
+        "a command that fetches a token"
+    } else {
+        "a user of another kind"
+    }
+}

@@ -1,0 +1,202 @@
+//! Owns finding the kubelet's ports, its certificate and directories, and where the logs are.
+//! It must not connect to anything, nor read a log.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use super::settings::Setting;
+use super::{Found, Host};
+
+/// Ports and directories that a kubelet has unless it is told otherwise.
+const PORT: u16 = 10250;
+const HEALTHZ_PORT: u16 = 10248;
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const ROOT_DIR: &str = "/var/lib/kubelet";
+/// Certificates that kubelets serve with, when no setting says: rotated by the API server first, then self-made, then k3s', RKE2's and MicroK8s'.
+const SERVING: &[&str] = &[
+    "/var/lib/kubelet/pki/kubelet-server-current.pem",
+    "/var/lib/kubelet/pki/kubelet.crt",
+    "/var/lib/rancher/k3s/agent/serving-kubelet.crt",
+    "/var/lib/rancher/rke2/agent/serving-kubelet.crt",
+    "/var/snap/microk8s/current/certs/kubelet.crt",
+];
+/// Directories of static pods, when no setting says: kubeadm and OpenShift, RKE2.
+const STATIC_PODS: &[&str] = &["/etc/kubernetes/manifests", "/var/lib/rancher/rke2/agent/pod-manifests"];
+/// Where systemd keeps units.
+const UNIT_DIRS: &[&str] = &[
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+/// Units that run a kubelet.
+const KUBELET_UNITS: &[&str] = &[
+    "kubelet.service",
+    "k3s.service",
+    "k3s-agent.service",
+    "rke2-server.service",
+    "rke2-agent.service",
+    "snap.microk8s.daemon-kubelite.service",
+    "snap.kubelet-eks.daemon.service",
+    "microshift.service",
+];
+/// Files that a kubelet writes instead of the journal.
+const KUBELET_LOGS: &[&str] = &["/var/lib/rancher/rke2/agent/logs/kubelet.log"];
+/// Runtimes: a part of the socket's path, their units, the file that they log to instead.
+const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
+    (
+        "/k3s/",
+        &[],
+        &[
+            "/var/lib/rancher/k3s/agent/containerd/containerd.log",
+            "/var/lib/rancher/rke2/agent/containerd/containerd.log",
+        ],
+    ),
+    ("/microk8s/", &["snap.microk8s.daemon-containerd.service"], &[]),
+    ("crio", &["crio.service"], &[]),
+    ("cri-dockerd", &["cri-docker.service", "docker.service"], &[]),
+    ("", &["containerd.service"], &[]),
+];
+
+/// Where the kubelet is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeletPlace {
+    /// Address and port of the authenticated server; the loopback address where it listens on all.
+    pub server: SocketAddr,
+    /// Address of `/healthz`; absent when it is turned off.
+    pub healthz: Option<SocketAddr>,
+    /// Certificate that it serves with, on the node's disk; its CA may follow in the same file.
+    pub certificate: Option<PathBuf>,
+    /// Its root directory.
+    pub root_dir: PathBuf,
+    /// Directory (or file) of static pods' manifests.
+    pub static_pods: Option<PathBuf>,
+}
+
+/// Where a log is: in units of the journal, or in a file, which is preferred where there is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogPlan {
+    /// Units.
+    pub units: Vec<String>,
+    /// File.
+    pub file: Option<PathBuf>,
+}
+
+impl Host {
+    /// Where the kubelet is; nothing when nothing says that this machine is a node.
+    pub fn kubelet_place(&self) -> Found<KubeletPlace> {
+        let mut found = Found::default();
+        if !self.is_node() {
+            found.miss("processes, settings, /var/lib/kubelet", "no kubelet runs here, and none is set up");
+            return found;
+        }
+        let mut told = |setting: Setting| {
+            if let Some((what, value)) = &setting.found {
+                found.miss(what.as_str(), value.as_str());
+            }
+            setting.found.map(|(_, value)| value)
+        };
+        let port = told(self.settings.get("port", "port")).and_then(|p| p.parse().ok()).unwrap_or(PORT);
+        let address = told(self.settings.get("address", "address"));
+        let healthz_port = told(self.settings.get("healthz-port", "healthzPort")).and_then(|p| p.parse().ok());
+        let healthz_address = told(self.settings.get("healthz-bind-address", "healthzBindAddress"));
+        let root_dir = told(self.settings.flag("root-dir")).unwrap_or_else(|| ROOT_DIR.into());
+        let certificate = told(self.settings.get("tls-cert-file", "tlsCertFile"));
+        let cert_dir = told(self.settings.flag("cert-dir"));
+        let static_pods = told(self.settings.get("pod-manifest-path", "staticPodPath"));
+        let healthz_port = healthz_port.unwrap_or(HEALTHZ_PORT);
+        let place = KubeletPlace {
+            server: SocketAddr::new(reachable(address), port),
+            healthz: (healthz_port != 0).then(|| SocketAddr::new(reachable(healthz_address), healthz_port)),
+            certificate: certificate.map(PathBuf::from).or_else(|| self.serving(cert_dir)),
+            root_dir: root_dir.into(),
+            static_pods: static_pods.map(PathBuf::from).or_else(|| self.first(STATIC_PODS.iter().map(PathBuf::from))),
+        };
+        let certificate = place.certificate.as_ref().map_or("none found".into(), |c| c.display().to_string());
+        found.miss("serving certificate", certificate);
+        let runs = if self.kubelet_runs() { "a kubelet runs" } else { "no kubelet runs, one is set up" };
+        found.take("kubelet", format!("{runs}; {}", place.server), place);
+        found
+    }
+
+    fn serving(&self, cert_dir: Option<String>) -> Option<PathBuf> {
+        let own = cert_dir
+            .into_iter()
+            .flat_map(|dir| ["kubelet-server-current.pem", "kubelet.crt"].map(|name| Path::new(&dir).join(name)));
+        self.first(own.chain(SERVING.iter().map(PathBuf::from)))
+    }
+
+    /// The first that exists.
+    fn first(&self, mut paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+        paths.find(|path| self.root.exists(path) == Ok(true))
+    }
+
+    /// Where the kubelet logs: the file given, the one it writes, the unit that runs it, units that are set up.
+    pub fn kubelet_log(&self, given: Option<&Path>) -> Found<LogPlan> {
+        let mut found = Found::default();
+        self.log_file("--kubelet-log", given, KUBELET_LOGS, &mut found);
+        if let Some(kubelet) = self.kubelet.as_ref().filter(|_| found.open()) {
+            let what = format!("unit of process {}", kubelet.pid);
+            match &kubelet.unit {
+                Some(unit) => found.take(what, unit.as_str(), LogPlan { units: vec![unit.clone()], file: None }),
+                None => found.miss(what, "not run by systemd"),
+            }
+            let what = format!("standard error of process {}", kubelet.pid);
+            match self.root.link(format!("/proc/{}/fd/2", kubelet.pid)) {
+                _ if !found.open() => {}
+                Ok(file) if self.root.is_file(&file) == Ok(true) => {
+                    let answer = file.display().to_string();
+                    found.take(what, answer, LogPlan { units: Vec::new(), file: Some(file) });
+                }
+                Ok(other) => found.miss(what, format!("{} is not a file", other.display())),
+                Err(miss) => found.miss(what, miss.to_string()),
+            }
+        }
+        self.log_units(KUBELET_UNITS, &mut found);
+        found
+    }
+
+    /// Where the runtime logs: the file given, the one that k3s and RKE2 let it write, the units that fit its socket.
+    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&Path>) -> Found<LogPlan> {
+        let mut found = Found::default();
+        let socket = socket.map(|s| s.display().to_string()).unwrap_or_default();
+        let Some((_, units, files)) = RUNTIMES.iter().find(|(part, ..)| socket.contains(part)) else { return found };
+        self.log_file("--runtime-log", given, files, &mut found);
+        self.log_units(units, &mut found);
+        found
+    }
+
+    fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Found<LogPlan>) {
+        let plan = |file: PathBuf| LogPlan { units: Vec::new(), file: Some(file) };
+        if let Some(file) = given {
+            let answer = self.root.may_read(file).map_or_else(|miss| miss.to_string(), |()| "a file".into());
+            found.take(format!("{flag} {}", file.display()), answer, plan(file.to_owned()));
+        }
+        for file in files.iter().filter(|_| given.is_none()) {
+            match self.root.is_file(file) {
+                Ok(true) => found.take(*file, "a file", plan(file.into())),
+                Ok(false) => found.miss(*file, "not a file"),
+                Err(miss) => found.miss(*file, miss.to_string()),
+            }
+        }
+    }
+
+    fn log_units(&self, names: &[&str], found: &mut Found<LogPlan>) {
+        if !found.open() || names.is_empty() {
+            return;
+        }
+        let there = |name: &&&str| UNIT_DIRS.iter().any(|dir| self.root.exists(format!("{dir}/{name}")) == Ok(true));
+        let units: Vec<String> = names.iter().filter(there).map(|name| (*name).to_owned()).collect();
+        let what = format!("units {}", names.join(", "));
+        match units.is_empty() {
+            true => found.miss(what, "none is set up"),
+            false => found.take(what, units.join(", "), LogPlan { units, file: None }),
+        }
+    }
+}
+
+/// An address to connect to: the loopback address where a server listens on all.
+fn reachable(address: Option<String>) -> IpAddr {
+    address.and_then(|a| a.parse().ok()).filter(|a: &IpAddr| !a.is_unspecified()).unwrap_or(LOOPBACK)
+}

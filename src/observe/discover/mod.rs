@@ -1,0 +1,62 @@
+//! Owns how everything on the node is found: its name, sockets, credentials, the kubelet's place and its logs.
+//! It must not connect to anything: it reads small files and says what it tried, in order, with the answer.
+
+mod certificate;
+mod credential;
+mod cri;
+mod flags;
+mod found;
+mod kubelet;
+mod node;
+mod one_key;
+mod process;
+mod root;
+mod settings;
+
+pub use credential::Credential;
+pub use found::{Found, Tried};
+pub use kubelet::{KubeletPlace, LogPlan};
+pub use root::{Miss, Root, within};
+
+use std::collections::BTreeMap;
+
+use process::Kubelet;
+use settings::Settings;
+
+/// Environment variables by name, passed in so that nothing here depends on the process.
+pub type Env = BTreeMap<String, String>;
+
+/// The node as far as it was read: its root, the environment, and the kubelet that runs or is set up to run.
+///
+/// All methods block, each file at most for the root's deadline.
+#[derive(Clone, Debug)]
+pub struct Host {
+    root: Root,
+    env: Env,
+    kubelet: Option<Kubelet>,
+    settings: Settings,
+}
+
+impl Host {
+    /// Reads the processes and the kubelet's settings under `root`.
+    pub fn look(root: Root, env: Env) -> Self {
+        let kubelet = process::kubelet(&root);
+        let settings = Settings::read(&root, kubelet.as_ref());
+        Self { root, env, kubelet, settings }
+    }
+
+    /// Where files are read from.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// True when a kubelet runs here.
+    pub fn kubelet_runs(&self) -> bool {
+        self.kubelet.is_some()
+    }
+
+    /// True when anything says that this machine is a node: a kubelet that runs or one that was set up.
+    pub fn is_node(&self) -> bool {
+        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") == Ok(true)
+    }
+}

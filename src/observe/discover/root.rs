@@ -1,0 +1,218 @@
+//! Owns every look at the file system: below a prefix, cut in size, and with a deadline.
+//! It must not wait for ever: a look that hangs is left behind on its thread.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::observation::Time;
+
+/// Longest file that is read, in bytes; none of those looked for comes near.
+const MAX_FILE: u64 = 1024 * 1024;
+/// How long one look may take: a local disk answers in microseconds, a dead mount never.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+/// A prefix of all paths: `/` in life.
+#[derive(Clone, Debug)]
+pub struct Root {
+    prefix: PathBuf,
+    deadline: Duration,
+}
+
+/// Why a look brought nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Miss {
+    /// Not there.
+    Absent,
+    /// Not allowed.
+    Denied,
+    /// No answer within the deadline.
+    Hangs,
+    /// Not text, too long, or another error.
+    Unreadable,
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Miss::Absent => "not there",
+            Miss::Denied => "permission denied: run as root",
+            Miss::Hangs => "no answer from the file system",
+            Miss::Unreadable => "cannot be read",
+        })
+    }
+}
+
+impl From<io::Error> for Miss {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Miss::Absent,
+            io::ErrorKind::PermissionDenied => Miss::Denied,
+            _ => Miss::Unreadable,
+        }
+    }
+}
+
+/// Runs `look` on a thread of its own, which is left behind when it takes longer than `deadline`.
+pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (tx, rx) = mpsc::sync_channel(1);
+    let run = move || _ = tx.send(look());
+    thread::Builder::new().name("look".into()).spawn(run).ok()?;
+    rx.recv_timeout(deadline).ok()
+}
+
+impl Root {
+    /// The machine itself.
+    pub fn live() -> Self {
+        Self::new("/")
+    }
+
+    /// Everything below `prefix`.
+    pub fn new(prefix: impl Into<PathBuf>) -> Self {
+        Self { prefix: prefix.into(), deadline: DEADLINE }
+    }
+
+    /// The same with another deadline for each look.
+    pub fn with_deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// How long one look may take.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// An absolute path of the node, below the prefix.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.prefix.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    fn look<T: Send + 'static>(
+        &self,
+        path: impl AsRef<Path>,
+        look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Miss> {
+        let path = self.path(path);
+        within(self.deadline, move || look(&path))
+            .unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+            .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Miss> {
+        let bytes = self.look(path, read_bytes)?;
+        String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
+    }
+
+    /// True when there is something of that name.
+    ///
+    /// # Errors
+    /// [`Miss::Denied`] and [`Miss::Hangs`].
+    pub fn exists(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
+        match self.look(path, |p| fs::metadata(p).map(|_| ())) {
+            Ok(()) => Ok(true),
+            Err(Miss::Absent) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// True when there is a socket of that name.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn is_socket(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
+        use std::os::unix::fs::FileTypeExt;
+        self.look(path, |p| Ok(fs::metadata(p)?.file_type().is_socket()))
+    }
+
+    /// Whether the file can be opened for reading.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn may_read(&self, path: impl AsRef<Path>) -> Result<(), Miss> {
+        self.look(path, |p| File::open(p).map(|_| ()))
+    }
+
+    /// What a symbolic link points at.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn link(&self, path: impl AsRef<Path>) -> Result<PathBuf, Miss> {
+        self.look(path, |p| fs::read_link(p))
+    }
+
+    /// True when there is a regular file of that name.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn is_file(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
+        self.look(path, |p| Ok(fs::metadata(p)?.is_file()))
+    }
+
+    /// Names in a directory, in order.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Miss> {
+        self.look(path, |p| {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(p)? {
+                names.extend(entry?.file_name().into_string());
+            }
+            names.sort();
+            Ok(names)
+        })
+    }
+}
+
+impl Root {
+    /// Names in a directory with their birth, where the file system tells it.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn born(&self, path: impl AsRef<Path>) -> Result<Vec<(String, Option<Time>)>, Miss> {
+        self.look(path, |p| {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(p)? {
+                let entry = entry?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                names.push((name, entry.metadata().and_then(|m| m.created()).ok().map(Time::from)));
+            }
+            Ok(names)
+        })
+    }
+}
+
+/// The bytes of a file, cut at the longest that is read.
+pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::tests::Temp;
+    use std::process::Command;
+
+    #[test]
+    fn what_hangs_is_left_behind() {
+        let temp = Temp::new();
+        let fifo = temp.path("etc/pipe");
+        temp.write("etc/x", "");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let root = temp.root().with_deadline(Duration::from_millis(50));
+        assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
+        assert_eq!(root.read("/etc/none"), Err(Miss::Absent));
+        assert_eq!(root.names("/etc").unwrap(), ["pipe", "x"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Owns a log in a file: its last part first, then what is added, through rotations.
+//! It must not read on the runtime's thread: a file may be on a mount that hangs.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use tokio::time::timeout;
+
+use super::failed;
+use super::lines::{Line, LogLines, LogOf};
+use super::tail::{Place, Tail, tail};
+use crate::observation::{ErrorKind, Fact};
+use crate::observe::{Attempt, Failure, Outlet};
+
+/// Longest that the reading thread may be silent: it looks twice a second.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How often a log without news says that it was looked at.
+const ALIVE: Duration = Duration::from_secs(10);
+
+/// A log in a file.
+#[derive(Debug)]
+pub struct FileSource {
+    of: LogOf,
+    path: PathBuf,
+    place: Option<Place>,
+}
+
+impl FileSource {
+    /// The log of `of` in the file `path`.
+    pub fn new(of: LogOf, path: PathBuf) -> Self {
+        Self { of, path, place: None }
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        let tried = format!("read {}: {error}", self.path.display());
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                let fix = format!("run as root, or: setfacl -m u:USER:r {}", self.path.display());
+                Failure::Forbidden(failed(tried, ErrorKind::Denied, fix))
+            }
+            io::ErrorKind::NotFound => Failure::Retry(failed(tried, ErrorKind::Unreachable, "")),
+            _ => Failure::Retry(failed(tried, ErrorKind::Other, "")),
+        }
+    }
+}
+
+impl Attempt for FileSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        let mut from = match tail(self.path.clone(), self.place) {
+            Ok(from) => from,
+            Err(error) => return self.failure(&error),
+        };
+        let (mut lines, mut entries, mut told) = (LogLines::new(self.of, false), Vec::new(), Instant::now());
+        let mut grows = false;
+        loop {
+            let Ok(tail) = timeout(SILENCE, from.recv()).await else {
+                let tried = format!("read {}: no answer for {} s", self.path.display(), SILENCE.as_secs());
+                return Failure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"));
+            };
+            match tail {
+                None => return self.failure(&io::ErrorKind::UnexpectedEof.into()),
+                Some(Tail::Failed(error)) => return self.failure(&error),
+                Some(Tail::TooLong(count)) => out.say(Fact::Dropped { count }).await,
+                Some(Tail::Lines(texts)) => {
+                    grows = true;
+                    for text in texts {
+                        let text = String::from_utf8_lossy(&text);
+                        let line = Line { text: &text, received: Utc::now(), pid: None, priority: None };
+                        lines.push(line, &mut entries);
+                    }
+                }
+                Some(Tail::Level(place)) => {
+                    // A record is complete when the next look finds nothing new.
+                    if !std::mem::take(&mut grows) {
+                        lines.flush(&mut entries);
+                    }
+                    self.place = Some(place);
+                    out.live().await;
+                    if told.elapsed() >= ALIVE && entries.is_empty() {
+                        out.say(Fact::Alive).await;
+                        told = Instant::now();
+                    }
+                }
+            }
+            for entry in entries.drain(..) {
+                out.say(Fact::Log(Box::new(entry))).await;
+                told = Instant::now();
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Owns a log in the journal: what journalctl says of the last half hour, then what it says as it comes.
+//! It must not leave a journalctl running when it is dropped, nor tell an entry twice.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::capped::{CappedLines, Line};
+use super::entry::entry;
+use super::failed;
+use super::lines::{self, LogLines, LogOf};
+use crate::observation::{ErrorKind, Fact};
+use crate::observe::discover::{Miss, Root};
+use crate::observe::{Attempt, Failure, Outlet};
+
+/// How far back the first look goes.
+const SINCE: &str = "--since=-30min";
+/// Longest silence of journalctl while it has a backlog to tell: it may have to search a large journal on a slow disk.
+const SILENCE: Duration = Duration::from_secs(20);
+/// A record is complete when nothing has come for so long.
+const QUIET: Duration = Duration::from_millis(250);
+/// How long a journalctl that was at its end may take to be gone.
+const GONE: Duration = Duration::from_secs(2);
+/// Longest kept of what it says on standard error.
+const MAX_WORDS: u64 = 4096;
+/// Fields beside those that are always written: of each entry the others are thirty more.
+const FIELDS: &str = "--output-fields=MESSAGE,PRIORITY,_PID";
+
+/// A log in the journal.
+#[derive(Debug)]
+pub struct JournalSource {
+    of: LogOf,
+    units: Vec<String>,
+    program: String,
+    root: Root,
+    cursor: Option<String>,
+}
+
+struct Running {
+    child: Child,
+    lines: CappedLines<ChildStdout>,
+    words: JoinHandle<String>,
+}
+
+impl JournalSource {
+    /// The log of `of`, written by `units`; of the kernel without any.
+    pub fn new(of: LogOf, units: Vec<String>) -> Self {
+        Self { of, units, program: "journalctl".into(), root: Root::live(), cursor: None }
+    }
+
+    /// The same with another journalctl, and the journal's files below another root.
+    pub fn with_program(self, program: impl Into<String>, root: Root) -> Self {
+        Self { program: program.into(), root, ..self }
+    }
+
+    fn spawn(&self, more: &[String]) -> Result<Running, Failure> {
+        let mut command = Command::new(&self.program);
+        // Without --all, a field of more than 4 KiB is null.
+        command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
+        match self.of {
+            LogOf::Kernel => _ = command.arg("-k"),
+            _ => self.units.iter().for_each(|unit| _ = command.args(["-u", unit])),
+        }
+        command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let tried = || format!("{} {}", self.program, self.what());
+        let mut child = command.kill_on_drop(true).spawn().map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Failure::Off("there is no journalctl here, and no log file was named".into())
+            }
+            _ => Failure::Retry(failed(format!("{}: {e}", tried()), ErrorKind::Other, "")),
+        })?;
+        let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(Failure::Retry(failed(tried(), ErrorKind::Other, "")));
+        };
+        Ok(Running { child, lines: CappedLines::new(out), words: tokio::spawn(words(err)) })
+    }
+
+    fn what(&self) -> String {
+        if self.of == LogOf::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
+    }
+
+    /// Reads until journalctl ends or is silent for `silence`. True when it told anything.
+    async fn read(
+        &mut self,
+        running: &mut Running,
+        silence: Option<Duration>,
+        out: &mut Outlet,
+    ) -> Result<bool, Failure> {
+        let mut lines = LogLines::new(self.of, true);
+        let (mut entries, mut told, mut heard) = (Vec::new(), false, Instant::now());
+        loop {
+            let wait = if lines.is_open() { QUIET } else { silence.unwrap_or(Duration::from_secs(3600)) };
+            match timeout(wait, running.lines.next()).await {
+                Err(_) if lines.is_open() => lines.flush(&mut entries),
+                Err(_) => {}
+                Ok(Ok(Some(Line::Whole(line)))) => {
+                    heard = Instant::now();
+                    told |= self.line(&line, &mut lines, &mut entries);
+                }
+                Ok(Ok(Some(Line::TooLong))) => {
+                    heard = Instant::now();
+                    out.say(Fact::Dropped { count: 1 }).await;
+                }
+                Ok(Ok(None) | Err(_)) => {
+                    lines.flush(&mut entries);
+                    say(&mut entries, out).await;
+                    return Ok(told);
+                }
+            }
+            if !entries.is_empty() {
+                say(&mut entries, out).await;
+                heard = Instant::now();
+            }
+            if silence.is_some_and(|silence| heard.elapsed() > silence) {
+                let tried = format!("journalctl {}: silent for {} s", self.what(), SILENCE.as_secs());
+                return Err(Failure::Retry(failed(
+                    tried,
+                    ErrorKind::Timeout,
+                    "look whether the disk of /var/log/journal answers",
+                )));
+            }
+        }
+    }
+
+    fn line(&mut self, line: &[u8], lines: &mut LogLines, entries: &mut Vec<crate::observation::LogEntry>) -> bool {
+        let Some(entry) = entry(line) else { return false };
+        if entry.cursor.is_some() && entry.cursor == self.cursor {
+            return false;
+        }
+        self.cursor = entry.cursor.or(self.cursor.take());
+        let (text, received) = (entry.message.as_str(), entry.at);
+        // A message may hold line feeds: one entry, several lines.
+        for text in text.split('\n') {
+            lines.push(lines::Line { text, received, pid: entry.pid, priority: entry.priority }, entries);
+        }
+        true
+    }
+
+    /// Whether the journal can be read at all: without the right, journalctl shows an empty one and says nothing.
+    fn refused(&self) -> Option<Failure> {
+        match journal_is_readable(&self.root) {
+            Err(Miss::Denied) => Some(self.forbidden("the files of the system's journal may not be read")),
+            _ => None,
+        }
+    }
+
+    fn forbidden(&self, answer: &str) -> Failure {
+        let fix = "run as root, or once: usermod -aG systemd-journal USER, then log in again";
+        Failure::Forbidden(failed(format!("journalctl {}: {answer}", self.what()), ErrorKind::Denied, fix))
+    }
+
+    /// What the end of a journalctl means; nothing when it ended well.
+    async fn end(&self, mut running: Running) -> Option<Failure> {
+        let status = timeout(GONE, running.child.wait()).await.ok().and_then(Result::ok);
+        let words = timeout(GONE, running.words).await.ok().and_then(Result::ok).unwrap_or_default();
+        if words.contains("insufficient permissions") || words.contains("not seeing messages from other users") {
+            return Some(self.forbidden("No journal files were opened due to insufficient permissions."));
+        }
+        if words.contains("No journal files were found") {
+            return Some(Failure::Off("this machine keeps no journal, and no log file was named".into()));
+        }
+        let status = match status {
+            Some(status) if status.success() => return None,
+            Some(status) => status.to_string(),
+            None => "does not end".into(),
+        };
+        let tried = format!("journalctl {}: {status}: {}", self.what(), words.trim());
+        Some(Failure::Retry(failed(tried, ErrorKind::Other, "")))
+    }
+
+    async fn observe(&mut self, out: &mut Outlet) -> Result<(), Failure> {
+        let began = Utc::now().timestamp();
+        let after = |cursor: &String| format!("--after-cursor={cursor}");
+        let start = self.cursor.as_ref().map_or(SINCE.into(), after);
+        let mut running = self.spawn(&[start])?;
+        let told = self.read(&mut running, Some(SILENCE), out).await?;
+        if let Some(failure) = self.end(running).await {
+            return Err(failure);
+        }
+        if let Some(failure) = self.refused().filter(|_| !told && self.cursor.is_none()) {
+            return Err(failure);
+        }
+        let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
+        let mut running = self.spawn(&["--follow".into(), "--no-tail".into(), start])?;
+        out.live().await;
+        self.read(&mut running, None, out).await?;
+        Err(self.end(running).await.unwrap_or_else(|| {
+            Failure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
+        }))
+    }
+}
+
+impl Attempt for JournalSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        match self.observe(out).await {
+            Err(failure) => failure,
+            Ok(()) => Failure::Retry(failed("journalctl", ErrorKind::Other, "")),
+        }
+    }
+}
+
+async fn say(entries: &mut Vec<crate::observation::LogEntry>, out: &mut Outlet) {
+    for entry in entries.drain(..) {
+        out.say(Fact::Log(Box::new(entry))).await;
+    }
+}
+
+/// The first words on standard error; what follows is read and forgotten, or the writer would stop.
+async fn words(mut from: impl AsyncRead + Unpin) -> String {
+    let mut bytes = Vec::new();
+    _ = (&mut from).take(MAX_WORDS).read_to_end(&mut bytes).await;
+    _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a file of the system's journal may be read.
+///
+/// # Errors
+/// [`Miss::Absent`] when there is none, [`Miss::Denied`] when none of them may be read.
+pub fn journal_is_readable(root: &Root) -> Result<(), Miss> {
+    let mut worst = Miss::Absent;
+    for dir in ["/var/log/journal", "/run/log/journal"] {
+        let names = match root.names(dir) {
+            Ok(names) => names,
+            Err(Miss::Absent) => continue,
+            Err(miss) => {
+                worst = miss;
+                continue;
+            }
+        };
+        for name in names {
+            match root.may_read(format!("{dir}/{name}/system.journal")) {
+                Ok(()) => return Ok(()),
+                Err(Miss::Absent) => {}
+                Err(miss) => worst = miss,
+            }
+        }
+    }
+    Err(worst)
+}

@@ -1,0 +1,55 @@
+//! Owns the logs of kubelet, runtime and kernel as sources, from the journal or from a file.
+//! It must not know what a line means: that is the decoders'.
+
+mod capped;
+mod entry;
+mod file;
+mod journal;
+mod lines;
+mod tail;
+
+pub use file::FileSource;
+pub use journal::{JournalSource, journal_is_readable};
+pub use lines::LogOf;
+
+use super::discover::LogPlan;
+use super::{Attempt, Failure, Outlet};
+use crate::observation::{ErrorKind, SourceError};
+use crate::text::Text;
+
+/// A log, wherever it is.
+#[derive(Debug)]
+pub enum LogSource {
+    /// In the journal.
+    Journal(JournalSource),
+    /// In a file.
+    File(FileSource),
+    /// Nowhere, and why.
+    Nowhere(Text),
+}
+
+impl LogSource {
+    /// The log of `of` where `plan` says that it is; `why` is said when there is no plan.
+    pub fn new(of: LogOf, plan: Option<LogPlan>, why: impl Into<Text>) -> Self {
+        match plan {
+            Some(LogPlan { file: Some(file), .. }) => Self::File(FileSource::new(of, file)),
+            Some(LogPlan { units, file: None }) => Self::Journal(JournalSource::new(of, units)),
+            None if of == LogOf::Kernel => Self::Journal(JournalSource::new(of, Vec::new())),
+            None => Self::Nowhere(why.into()),
+        }
+    }
+}
+
+impl Attempt for LogSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        match self {
+            Self::Journal(source) => source.attempt(out).await,
+            Self::File(source) => source.attempt(out).await,
+            Self::Nowhere(why) => Failure::Off(why.clone()),
+        }
+    }
+}
+
+fn failed(tried: impl Into<Text>, kind: ErrorKind, fix: impl Into<Text>) -> SourceError {
+    SourceError { tried: tried.into(), kind, fix: fix.into() }
+}

@@ -1,0 +1,190 @@
+//! Owns what the machine itself says of the node: units, boot time, and what lies on disk of pods.
+//! It must not open any file of a pod: names and times only.
+
+mod disk;
+mod systemctl;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::DateTime;
+
+use super::discover::{Host, Miss, Root};
+use super::{Attempt, Failure, Outlet};
+use crate::observation::{Call, ErrorKind, Fact, PodDir, SourceError, Time, Unit};
+use crate::text::Text;
+use systemctl::Systemctl;
+
+/// How often everything is looked at.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub struct MachinePlan {
+    /// Where files are.
+    pub root: Root,
+    /// Units of kubelet and runtime.
+    pub units: Vec<String>,
+    /// The kubelet's root directory.
+    pub root_dir: PathBuf,
+    /// Directory of static pods' manifests.
+    pub static_pods: Option<PathBuf>,
+}
+
+impl MachinePlan {
+    /// The units that `logs` names, and the directories of the kubelet found.
+    pub fn new(host: &Host, units: Vec<String>) -> Self {
+        let place = host.kubelet_place().value;
+        let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
+        Self { root: host.root().clone(), units, root_dir, static_pods: place.and_then(|p| p.static_pods) }
+    }
+}
+
+/// The machine as a source.
+#[derive(Debug)]
+pub struct MachineSource {
+    plan: MachinePlan,
+    program: String,
+    every: Duration,
+}
+
+/// One look at everything, keyed as the facts are.
+#[derive(Debug, Default)]
+struct Look {
+    boot: Option<Time>,
+    units: BTreeMap<Text, Unit>,
+    dirs: BTreeMap<Text, PodDir>,
+    manifests: BTreeMap<Text, ()>,
+}
+
+impl MachineSource {
+    /// A source of what `plan` names.
+    pub fn new(plan: MachinePlan) -> Self {
+        Self { plan, program: "systemctl".into(), every: EVERY }
+    }
+
+    /// The same with another systemctl, and another time between two looks.
+    pub fn with_program(self, program: impl Into<String>, every: Duration) -> Self {
+        Self { program: program.into(), every, ..self }
+    }
+
+    /// Units that systemd has; what it said before stands while it does not answer.
+    async fn units(&self, before: &Look, out: &mut Outlet) -> Result<BTreeMap<Text, Unit>, Systemctl> {
+        if self.plan.units.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let began = out.call_begin(Call::Systemctl).await;
+        let answer = systemctl::show(&self.program, &self.plan.units).await;
+        let error = answer.as_ref().err().map(Systemctl::error);
+        out.call_end(Call::Systemctl, began, error).await;
+        match answer {
+            Ok(units) => Ok(units.into_iter().map(|unit| (unit.name.clone(), unit)).collect()),
+            Err(Systemctl::Failed(_)) => Ok(before.units.clone()),
+            Err(none) => Err(none),
+        }
+    }
+
+    /// What lies on disk, on a thread that may be left behind.
+    async fn disk(&self) -> Result<(BTreeMap<Text, PodDir>, BTreeMap<Text, ()>), Miss> {
+        let plan = self.plan.clone();
+        // Each look inside has its own deadline.
+        tokio::task::spawn_blocking(move || {
+            let manifests = plan.static_pods.as_ref().map(|dir| disk::manifests(&plan.root, dir)).transpose()?;
+            Ok((disk::pod_dirs(&plan.root, &plan.root_dir)?, manifests.unwrap_or_default()))
+        })
+        .await
+        .unwrap_or(Err(Miss::Unreadable))
+    }
+
+    async fn observe(&self, out: &mut Outlet) -> Result<(), Failure> {
+        let (mut before, mut systemd) = (Look::default(), true);
+        loop {
+            let first = !out.is_live();
+            let mut units = BTreeMap::new();
+            if systemd {
+                match self.units(&before, out).await {
+                    Ok(found) => units = found,
+                    Err(none) => {
+                        systemd = false;
+                        if !self.plan.root.exists(&self.plan.root_dir).unwrap_or(true) {
+                            return Err(Failure::Off(format!("{none}, and no kubelet has a directory here").into()));
+                        }
+                    }
+                }
+            }
+            let (dirs, manifests) = self.disk().await.map_err(|miss| self.failure(miss))?;
+            let boot = self.plan.root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
+            let now = Look { boot, units, dirs, manifests };
+            if first {
+                out.begin_epoch().await;
+            }
+            let said = now.differences(&before);
+            let quiet = said.is_empty();
+            for fact in said {
+                out.say(fact).await;
+            }
+            if first {
+                out.end_epoch().await;
+                out.live().await;
+            } else if quiet {
+                out.say(Fact::Alive).await;
+            }
+            before = now;
+            tokio::time::sleep(self.every).await;
+        }
+    }
+
+    fn failure(&self, miss: Miss) -> Failure {
+        let dir = self.plan.root_dir.join("pods");
+        let tried = Text::from(format!("list {}: {miss}", dir.display()));
+        let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
+        match miss {
+            Miss::Denied => Failure::Forbidden(error(ErrorKind::Denied, "run as root")),
+            Miss::Hangs => Failure::Retry(error(ErrorKind::Timeout, "look whether its file system answers")),
+            Miss::Absent | Miss::Unreadable => Failure::Retry(error(ErrorKind::Other, "")),
+        }
+    }
+}
+
+impl Attempt for MachineSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        match self.observe(out).await {
+            Err(failure) => failure,
+            Ok(()) => Failure::Off(Text::default()),
+        }
+    }
+}
+
+impl Look {
+    fn differences(&self, before: &Look) -> Vec<Fact> {
+        let mut facts: Vec<Fact> =
+            self.boot.filter(|boot| before.boot != Some(*boot)).map(Fact::Boot).into_iter().collect();
+        changed(&self.units, &before.units, |unit| Fact::Unit(Box::new(unit.clone())), &mut facts);
+        changed(&self.dirs, &before.dirs, |dir| Fact::PodDir(Box::new(dir.clone())), &mut facts);
+        let gone = |now: &dyn Fn(&Text) -> bool, fact: fn(Text) -> Fact, keys: Vec<&Text>| -> Vec<Fact> {
+            keys.into_iter().filter(|key| !now(key)).map(|key| fact(key.clone())).collect()
+        };
+        facts.extend(gone(&|key| self.dirs.contains_key(key), Fact::PodDirGone, before.dirs.keys().collect()));
+        let new = self.manifests.keys().filter(|name| !before.manifests.contains_key(*name));
+        facts.extend(new.map(|name| Fact::StaticManifest(name.clone())));
+        let manifests = before.manifests.keys().collect();
+        facts.extend(gone(&|key| self.manifests.contains_key(key), Fact::StaticManifestGone, manifests));
+        facts
+    }
+}
+
+fn changed<T: PartialEq>(
+    now: &BTreeMap<Text, T>,
+    before: &BTreeMap<Text, T>,
+    fact: impl Fn(&T) -> Fact,
+    facts: &mut Vec<Fact>,
+) {
+    facts.extend(now.iter().filter(|(key, value)| before.get(*key) != Some(*value)).map(|(_, value)| fact(value)));
+}
+
+/// `btime` of `/proc/stat`: seconds.
+fn boot_time(stat: &str) -> Option<Time> {
+    let seconds = stat.lines().find_map(|l| l.strip_prefix("btime "))?.trim().parse().ok()?;
+    DateTime::from_timestamp(seconds, 0)
+}

@@ -1,0 +1,135 @@
+//! Owns asking systemd for units, and reading its answer.
+//! It must not ask for longer than its deadline, nor change a unit.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use chrono::NaiveDateTime;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
+use crate::text::Text;
+
+/// systemd answers in milliseconds unless it or the bus hangs.
+const DEADLINE: Duration = Duration::from_secs(3);
+const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp,NRestarts,ExecMainStatus,ExecMainCode,\
+                          ExecMainExitTimestamp,Result";
+/// `CLD_KILLED` and `CLD_DUMPED` of `siginfo_t`: a signal ended the process.
+const KILLED: [&str; 2] = ["2", "3"];
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Systemctl {
+    /// No systemd here; that does not change.
+    None(Text),
+    /// It failed this time.
+    Failed(SourceError),
+}
+
+impl Systemctl {
+    /// As it is told.
+    pub fn error(&self) -> SourceError {
+        match self {
+            Self::None(why) => SourceError { tried: why.clone(), kind: ErrorKind::Unreachable, fix: Text::default() },
+            Self::Failed(error) => error.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Systemctl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.error().tried)
+    }
+}
+
+/// The units that systemd has loaded or can load.
+pub async fn show(program: &str, units: &[String]) -> Result<Vec<Unit>, Systemctl> {
+    let failed = |answer: String, kind, fix: &str| {
+        let tried = Text::from(format!("systemctl show {}: {answer}", units.join(" ")));
+        Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
+    };
+    let mut command = Command::new(program);
+    command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
+    // Times are written in the zone of the reader.
+    command.env("TZ", "UTC").env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = match timeout(DEADLINE, command.kill_on_drop(true).output()).await {
+        Err(_) => {
+            let answer = format!("no answer within {} s", DEADLINE.as_secs());
+            return Err(failed(answer, ErrorKind::Timeout, "systemd or its bus hangs: look at process 1 and at dbus"));
+        }
+        Ok(Err(e)) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(Systemctl::None("there is no systemctl here".into()));
+        }
+        Ok(Err(e)) => return Err(failed(e.to_string(), ErrorKind::Other, "")),
+        Ok(Ok(output)) => output,
+    };
+    let words = String::from_utf8_lossy(&output.stderr);
+    if words.contains("not been booted with systemd") {
+        return Err(Systemctl::None("this machine has not been booted with systemd".into()));
+    }
+    if !output.status.success() {
+        return Err(failed(format!("{}: {}", output.status, words.trim()), ErrorKind::Other, ""));
+    }
+    Ok(read(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Blocks of `Name=value`, one a unit, with an empty line between.
+fn read(text: &str) -> Vec<Unit> {
+    text.split("\n\n").filter_map(unit).collect()
+}
+
+fn unit(block: &str) -> Option<Unit> {
+    let fields: HashMap<&str, &str> = block.lines().filter_map(|line| line.split_once('=')).collect();
+    let get = |name: &str| fields.get(name).copied().unwrap_or_default();
+    let name = Some(get("Id")).filter(|id| !id.is_empty())?;
+    if get("LoadState") == "not-found" {
+        return None;
+    }
+    let code = get("ExecMainCode");
+    let exit = (!matches!(code, "" | "0")).then(|| UnitExit {
+        status: get("ExecMainStatus").parse().unwrap_or_default(),
+        killed: KILLED.contains(&code),
+        at: time(get("ExecMainExitTimestamp")),
+    });
+    Some(Unit {
+        name: name.into(),
+        active: get("ActiveState").into(),
+        sub: get("SubState").into(),
+        since: time(get("ActiveEnterTimestamp")),
+        restarts: get("NRestarts").parse().ok(),
+        exit,
+        result: get("Result").into(),
+    })
+}
+
+/// `Sat 2026-11-28 10:00:00 UTC`; empty or `n/a` when it never happened.
+fn time(text: &str) -> Option<Time> {
+    let (_, rest) = text.split_once(' ')?;
+    Some(NaiveDateTime::parse_from_str(rest.strip_suffix(" UTC")?, "%Y-%m-%d %H:%M:%S%.f").ok()?.and_utc())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_with_their_last_end() {
+        let text = "Result=oom-kill\nNRestarts=3\nExecMainExitTimestamp=Sat 2026-11-28 10:00:05 UTC\nExecMainCode=2\n\
+                    ExecMainStatus=9\nId=kubelet.service\nLoadState=loaded\nActiveState=activating\n\
+                    SubState=auto-restart\nActiveEnterTimestamp=Sat 2026-11-28 10:00:00 UTC\n\n\
+                    Id=containerd.service\nLoadState=loaded\nActiveState=active\nSubState=running\nResult=success\n\
+                    ExecMainCode=0\nExecMainStatus=0\nNRestarts=0\nActiveEnterTimestamp=n/a\n\n\
+                    Id=crio.service\nLoadState=not-found\nActiveState=inactive\n";
+        let units = read(text);
+        assert_eq!(units.len(), 2);
+        let at = |s: &str| Some(s.parse::<Time>().unwrap());
+        assert_eq!(units[0].since, at("2026-11-28T10:00:00Z"));
+        assert_eq!(units[0].exit, Some(UnitExit { status: 9, killed: true, at: at("2026-11-28T10:00:05Z") }));
+        assert_eq!((units[0].restarts, units[0].result.as_str()), (Some(3), "oom-kill"));
+        assert_eq!((units[1].exit, units[1].since, units[1].sub.as_str()), (None, None, "running"));
+    }
+}
