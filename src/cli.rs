@@ -9,6 +9,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
+  sudo kpodtrace                              this node, on the screen
+  sudo kpodtrace doctor                       what can be seen from here, and what is missing
+  sudo kpodtrace pods --failing               what is wrong here, once
   kpodtrace demo                              six minutes of a real node, on the screen
   kpodtrace --from ./capture                  the same screen, for your own input
   kpodtrace pods --from node.kpt --failing    what is wrong, as a table
@@ -98,9 +101,10 @@ Examples:
   kpodtrace demo
   kpodtrace demo --speed 10 --ascii")]
     Demo(ScreenArgs),
-    /// Turn an import into a recording, one file that opens fast and can be passed on
+    /// Record this node, or turn an import into a recording: one file that opens fast and can be passed on
     #[command(after_help = "\
 Examples:
+  sudo kpodtrace record -o node.kpt                    until Ctrl-C
   kpodtrace record --from ./incident -o node.kpt
   kubectl get pods,events,nodes -A -o json | kpodtrace record --from - -o cluster.kpt")]
     Record(RecordArgs),
@@ -187,6 +191,9 @@ pub struct RecordArgs {
     /// The file to write; it must not exist yet
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// How long to record this node, such as 90s or 10m; without it until Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_wait)]
+    pub time: Option<Duration>,
 }
 
 /// A moment of the input.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::{Failure, Outcome, input};
+use super::live::Observed;
+use super::{Failure, Outcome, input, live};
 use crate::cli::{At, Input, ScreenArgs};
 use crate::session::{Session, SessionError};
 use crate::tui::{self, Feed, Options};
@@ -26,8 +27,16 @@ pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> 
     play(session, "demo".into(), args.ascii)
 }
 
-/// The screen on an input: at the moment asked for and on from there, or at its end.
+/// The screen on this node, or on an input: at the moment asked for and on from there, or at its end.
 pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
+    if input.from.is_none() {
+        if input.at.is_some() {
+            return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
+        }
+        let mut watcher = Watcher { observed: live::begin(&input.live)?, failed: None };
+        let ended = show(&mut watcher, false);
+        return watcher.failed.map_or(ended, Err);
+    }
     let session = input::open(input)?;
     let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
     play(session, what, false)
@@ -35,11 +44,12 @@ pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
 
 fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure> {
     let mut player = Player { session, what, failed: None };
-    let ended = tui::run(&mut player, Options { ascii, ..Options::default() });
-    if let Some(error) = player.failed {
-        return Err(error.into());
-    }
-    match ended {
+    let ended = show(&mut player, ascii);
+    player.failed.map_or(ended, |error| Err(error.into()))
+}
+
+fn show(feed: &mut dyn Feed, ascii: bool) -> Result<Outcome, Failure> {
+    match tui::run(feed, Options { ascii, ..Options::default() }) {
         Ok(()) => Ok(Outcome::Done),
         Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
         Err(error) => Err(error.into()),
@@ -82,5 +92,39 @@ impl Feed for Player {
         }
         let speed = self.session.speed();
         if (speed - 1.0).abs() < 1e-9 { self.what.clone() } else { format!("{} x{speed}", self.what) }
+    }
+}
+
+/// How often a live node is looked at for news, at least.
+const LIVE_WAKE: Duration = Duration::from_millis(200);
+
+/// A live node as the screen wants it.
+struct Watcher {
+    observed: Observed,
+    failed: Option<Failure>,
+}
+
+impl Feed for Watcher {
+    fn pass(&mut self, _: Duration) -> bool {
+        match self.observed.live.pass() {
+            Ok(changed) => changed,
+            Err(error) => {
+                self.failed = Some(error.into());
+                true
+            }
+        }
+    }
+
+    fn moment(&mut self) -> Moment {
+        self.observed.moment()
+    }
+
+    fn wake_in(&mut self) -> Duration {
+        LIVE_WAKE
+    }
+
+    fn title(&self) -> String {
+        let insecure = if self.observed.insecure { "live, kubelet NOT verified" } else { "live" };
+        if self.observed.node.is_empty() { insecure.into() } else { format!("{insecure}: {}", self.observed.node) }
     }
 }

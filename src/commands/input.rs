@@ -3,15 +3,26 @@
 
 use chrono::{SecondsFormat, TimeDelta};
 
-use super::{Failure, out};
+use super::{Failure, live, out};
 use crate::cli::{At, Input};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::session::Session;
+use crate::view::Moment;
+
+/// The moment that was asked for: of the input, or of the node once its sources have answered.
+pub fn moment(input: &Input) -> Result<Moment, Failure> {
+    match input.from {
+        Some(_) => Ok(open(input)?.moment()),
+        None => Ok(live::observe(input)?.moment()),
+    }
+}
 
 /// Opens the input at the moment that was asked for, or at its end.
 pub fn open(input: &Input) -> Result<Session, Failure> {
-    let Some(path) = &input.from else { return Err(no_input()) };
+    let Some(path) = &input.from else {
+        return Err(Failure::usage("an input is needed here", "--from PATH"));
+    };
     let mut session = Session::open(path)?;
     if let Some(at) = input.at {
         let to = resolve(at, session.span())?;
@@ -28,14 +39,6 @@ pub fn open(input: &Input) -> Result<Session, Failure> {
         out::note(&format!("{unknown} observations of kinds unknown to this version, {unreadable} unreadable lines"));
     }
     Ok(session)
-}
-
-/// There is nothing to look at.
-pub fn no_input() -> Failure {
-    Failure::unseen(
-        "observing a live node: this version reads recordings and imports only",
-        "kpodtrace demo, or give an input with --from PATH",
-    )
 }
 
 /// The moment that was meant.

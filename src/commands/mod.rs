@@ -2,8 +2,10 @@
 //! It must not know what a pod is: the subcommands glue the input to what prints it.
 
 mod demo;
+mod doctor;
 mod fail;
 mod input;
+mod live;
 mod out;
 mod pleg;
 mod pods;
@@ -56,6 +58,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
         Some(Command::Demo(args)) => demo::run(&cli.input, args),
+        Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
         None => demo::screen(&cli.input),
     }

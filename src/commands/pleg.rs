@@ -6,7 +6,7 @@ use crate::cli::{Input, PlegArgs, PlegFormat};
 use crate::report::{pleg_json, pleg_text};
 
 pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
-    let moment = input::open(input)?.moment();
+    let moment = input::moment(input)?;
     match args.output {
         PlegFormat::Json => out::json(&pleg_json(&moment))?,
         PlegFormat::Text => out::text(&pleg_text(&moment))?,

@@ -7,7 +7,7 @@ use crate::report::{Detail, notes, pods_json, pods_table, shown};
 use crate::view::Filter;
 
 pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
-    let moment = input::open(input)?.moment();
+    let moment = input::moment(input)?;
     let filter = Filter { namespace: args.namespace.clone(), failing: args.failing, words: String::new() };
     let rows = shown(&moment, &filter);
     let problems = rows.iter().any(|row| row.trouble.is_failing()) || !moment.alarms.is_empty();

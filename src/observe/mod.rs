@@ -3,11 +3,14 @@
 
 mod clock;
 pub mod discover;
+mod identity;
 pub mod kubelet;
 pub mod logs;
 pub mod machine;
 mod outlet;
+mod plan;
 mod pump;
+mod start;
 mod supervisor;
 #[cfg(test)]
 mod tests;
@@ -15,5 +18,7 @@ pub mod tls;
 
 pub use clock::Clock;
 pub use outlet::Outlet;
+pub use plan::{LookedFor, Plan, Wants};
 pub use pump::{OBSERVATIONS_WAITING, Pump, SOURCE_CHANNEL, pump};
+pub use start::{Started, start};
 pub use supervisor::{Attempt, BackOff, Failure, supervise};

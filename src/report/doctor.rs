@@ -46,6 +46,8 @@ pub fn missing_without(source: Source) -> &'static str {
         Source::KubeletHealth => "whether the kubelet process answers at all",
         Source::KubeletLog => "failures that make no event: volume timeouts, sandbox teardown",
         Source::RuntimeLog => "the runtime's own errors",
+        Source::KernelLog => "kills for memory and other faults that the kernel tells",
+        Source::Machine => "systemd's word on kubelet and runtime, and what lies on disk of pods",
         Source::Spans => "exact times inside a pod's sync",
     }
 }
@@ -61,7 +63,8 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
     let mut out = String::new();
     let header = moment.header();
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
-    let verdict = if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
+    let verdict =
+        if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
     for (source, facts) in &moment.snapshot.sources {
         let mark = match facts.state {

@@ -11,9 +11,9 @@ mod pleg;
 mod table;
 mod verdict;
 
+pub use doctor::{Looked, Try, doctor_json, doctor_text, is_enough};
 pub use json::API_VERSION;
 pub use json_pleg::{PlegReport, pleg_json};
-pub use doctor::{Looked, Try, doctor_json, doctor_text, is_enough};
 pub use json_pods::{PodList, pods_json};
 pub use notes::notes;
 pub use pleg::pleg_text;

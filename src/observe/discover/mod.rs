@@ -13,6 +13,7 @@ mod process;
 mod root;
 mod settings;
 
+pub use certificate::base64;
 pub use credential::Credential;
 pub use found::{Found, Tried};
 pub use kubelet::{KubeletPlace, LogPlan};

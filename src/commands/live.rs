@@ -1,0 +1,107 @@
+//! Owns the way from the flags to a node that is being observed.
+//! It must not print more than notes: the subcommands do.
+
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+
+use super::{Failure, out};
+use crate::cli::{Input, LiveArgs};
+use crate::observe::{Plan, Started, Wants, start};
+use crate::report::{Looked, Try};
+use crate::session::Live;
+use crate::view::Moment;
+
+/// What is being observed, and how it was found.
+pub struct Observed {
+    /// The model that grows.
+    pub live: Live,
+    /// What was looked for.
+    pub looked: Vec<Looked>,
+    /// The node's name, as far as it was found.
+    pub node: String,
+    /// The kubelet's certificate is not verified, because the user said so.
+    pub insecure: bool,
+}
+
+impl Observed {
+    /// The moment now.
+    pub fn moment(&mut self) -> Moment {
+        self.live.moment(Utc::now())
+    }
+
+    /// Takes in what comes for a while; ends early when `done` says so.
+    pub fn pass_for(&mut self, time: Duration) -> Result<bool, Failure> {
+        let begin = Instant::now();
+        let mut changed = false;
+        while begin.elapsed() < time {
+            changed |= self.live.pass()?;
+            std::thread::sleep(Duration::from_millis(20).min(time));
+        }
+        Ok(changed)
+    }
+}
+
+/// Looks at the node and starts its sources; waits until each has answered or given up, as long as was asked for.
+pub fn observe(input: &Input) -> Result<Observed, Failure> {
+    let mut observed = begin(&input.live)?;
+    if input.at.is_some() {
+        return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
+    }
+    observed.live.settle(input.live.wait)?;
+    Ok(observed)
+}
+
+/// Looks at the node and starts its sources.
+pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
+    let wants = Wants {
+        node: args.node.clone(),
+        kubeconfig: args.kubeconfig.clone(),
+        runtime_endpoint: args.runtime_endpoint.clone(),
+        kubelet_log: args.kubelet_log.clone(),
+        runtime_log: args.runtime_log.clone(),
+        insecure_kubelet: args.insecure_kubelet,
+    };
+    let plan = Plan::make(&wants, std::env::vars().collect());
+    let looked = looked(&plan);
+    if plan.is_hopeless() {
+        return Err(nothing_here(&looked));
+    }
+    let Started { rx, sources } = start(&plan)
+        .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
+    if plan.insecure_kubelet {
+        out::note("the kubelet's certificate is not verified (--insecure-kubelet)");
+    }
+    Ok(Observed {
+        live: Live::new(rx, sources),
+        looked,
+        node: plan.node.value.clone().unwrap_or_default(),
+        insecure: plan.insecure_kubelet,
+    })
+}
+
+fn looked(plan: &Plan) -> Vec<Looked> {
+    let looked_for = plan.looked_for().into_iter();
+    looked_for
+        .map(|(what, found, tried)| Looked {
+            what,
+            found: found.map(Into::into),
+            tried: tried
+                .iter()
+                .map(|t| Try { place: t.what.clone(), answer: t.answer.clone(), taken: t.taken })
+                .collect(),
+        })
+        .collect()
+}
+
+/// One screen that says what was looked for.
+fn nothing_here(looked: &[Looked]) -> Failure {
+    let mut what = String::from("looking for a Kubernetes node: nothing of one was found here");
+    for looked in looked {
+        what.push_str(&format!("\n  {}:", looked.what));
+        for tried in &looked.tried {
+            what.push_str(&format!("\n    {}: {}", tried.place.one_line(), tried.answer.one_line()));
+        }
+    }
+    Failure::unseen(what, "on a node as root; kpodtrace demo needs no node; kpodtrace doctor tells the same")
+}

@@ -1,0 +1,91 @@
+//! Owns what will be observed: everything that was found on the node, and how it was looked for.
+//! It must not connect to anything.
+
+use std::path::PathBuf;
+
+use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, Root, Tried};
+
+/// What the user asked for; what is not given is found.
+#[derive(Clone, Debug, Default)]
+pub struct Wants {
+    /// Node name.
+    pub node: Option<String>,
+    /// Credential for API server and kubelet.
+    pub kubeconfig: Option<PathBuf>,
+    /// Endpoint of the runtime.
+    pub runtime_endpoint: Option<String>,
+    /// The kubelet's log as a file.
+    pub kubelet_log: Option<PathBuf>,
+    /// The runtime's log as a file.
+    pub runtime_log: Option<PathBuf>,
+    /// Do not verify the kubelet's certificate.
+    pub insecure_kubelet: bool,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The machine.
+    pub host: Host,
+    /// Node name.
+    pub node: Found<String>,
+    /// Socket of the runtime.
+    pub cri: Found<PathBuf>,
+    /// Way to the API server, and identity for the kubelet.
+    pub credential: Found<Credential>,
+    /// Where the kubelet is.
+    pub kubelet: Found<KubeletPlace>,
+    /// The kubelet's log.
+    pub kubelet_log: Found<LogPlan>,
+    /// The runtime's log.
+    pub runtime_log: Found<LogPlan>,
+    /// Do not verify the kubelet's certificate.
+    pub insecure_kubelet: bool,
+}
+
+/// One thing that was looked for: what, what was found in words, and what was tried.
+pub type LookedFor<'a> = (&'static str, Option<String>, &'a [Tried]);
+
+impl Plan {
+    /// Looks at the node. Blocks, each file for a short deadline.
+    pub fn make(wants: &Wants, env: Env) -> Self {
+        let host = Host::look(Root::live(), env);
+        let cri = host.cri_endpoint(wants.runtime_endpoint.as_deref());
+        Self {
+            node: host.node_name(wants.node.as_deref()),
+            credential: host.credential(wants.kubeconfig.as_deref()),
+            kubelet: host.kubelet_place(),
+            kubelet_log: host.kubelet_log(wants.kubelet_log.as_deref()),
+            runtime_log: host.runtime_log(wants.runtime_log.as_deref(), cri.value.as_deref()),
+            cri,
+            host,
+            insecure_kubelet: wants.insecure_kubelet,
+        }
+    }
+
+    /// Nothing of a node is here: no kubelet, no runtime, no credential.
+    pub fn is_hopeless(&self) -> bool {
+        self.kubelet.value.is_none() && self.cri.value.is_none() && self.credential.value.is_none()
+    }
+
+    /// What was looked for, in the order in which it matters.
+    pub fn looked_for(&self) -> Vec<LookedFor<'_>> {
+        let path = |p: &PathBuf| p.display().to_string();
+        let log = |plan: &LogPlan| match &plan.file {
+            Some(file) => path(file),
+            None => plan.units.join(", "),
+        };
+        let credential = self.credential.value.as_ref().map(|c| match c {
+            Credential::Kubeconfig(paths) => paths.iter().map(path).collect::<Vec<_>>().join(":"),
+            Credential::ServiceAccount(dir) => format!("service account in {}", dir.display()),
+        });
+        vec![
+            ("node name", self.node.value.clone(), &self.node.tried),
+            ("container runtime", self.cri.value.as_ref().map(path), &self.cri.tried),
+            ("credential", credential, &self.credential.tried),
+            ("kubelet", self.kubelet.value.as_ref().map(|k| k.server.to_string()), &self.kubelet.tried),
+            ("kubelet log", self.kubelet_log.value.as_ref().map(log), &self.kubelet_log.tried),
+            ("runtime log", self.runtime_log.value.as_ref().map(log), &self.runtime_log.tried),
+        ]
+    }
+}

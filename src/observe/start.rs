@@ -1,0 +1,129 @@
+//! Owns starting the sources of a plan: each under its supervisor, all on one thread of their own.
+//! It must not be joined by anybody: what hangs is left behind when the program ends.
+
+use std::thread;
+
+use tokio::sync::mpsc;
+
+use super::cri::{CriSource, PullsSource};
+use super::identity::Identity;
+use super::kubelet::{
+    ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, PodsSource,
+};
+use super::logs::{LogOf, LogSource};
+use super::machine::{MachinePlan, MachineSource};
+use super::plan::Plan;
+use super::{Attempt, BackOff, Clock, Failure, Outlet, Pump, pump, supervise};
+use crate::observation::{Observation, Source};
+use crate::text::Text;
+
+/// What was started.
+#[derive(Debug)]
+pub struct Started {
+    /// Where the observations come out.
+    pub rx: mpsc::Receiver<Observation>,
+    /// The sources that will say something, be it only why they cannot.
+    pub sources: Vec<Source>,
+}
+
+/// A source that has nothing to look at here.
+struct Absent(Text);
+
+impl Attempt for Absent {
+    async fn attempt(&mut self, _: &mut Outlet) -> Failure {
+        Failure::Off(self.0.clone())
+    }
+}
+
+/// Starts everything that the plan has found.
+///
+/// # Errors
+/// When the system refuses a thread or an event queue.
+pub fn start(plan: &Plan) -> std::io::Result<Started> {
+    super::tls::install_provider();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (Pump { tx, rx }, pumping) = pump();
+    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, sources: Vec::new() };
+    runtime.spawn(pumping);
+    set.runtime_sources(plan);
+    set.kubelet_sources(plan);
+    set.logs(plan);
+    set.machine(plan);
+    let sources = std::mem::take(&mut set.sources);
+    drop(set);
+    thread::Builder::new().name("sources".into()).spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+    Ok(Started { rx, sources })
+}
+
+struct Set<'a> {
+    runtime: &'a tokio::runtime::Runtime,
+    clock: Clock,
+    tx: mpsc::Sender<Observation>,
+    sources: Vec<Source>,
+}
+
+impl Set<'_> {
+    fn add(&mut self, source: Source, attempt: impl Attempt + 'static) {
+        let outlet = Outlet::new(source, self.clock, self.tx.clone());
+        self.sources.push(source);
+        self.runtime.spawn(supervise(attempt, outlet, BackOff::default()));
+    }
+
+    fn absent(&mut self, source: Source, why: &str) {
+        self.add(source, Absent(why.into()));
+    }
+
+    fn runtime_sources(&mut self, plan: &Plan) {
+        match &plan.cri.value {
+            Some(endpoint) => {
+                self.add(Source::Cri, CriSource::new(endpoint));
+                self.add(Source::Pulls, PullsSource::new(endpoint));
+            }
+            None => [Source::Cri, Source::Pulls].into_iter().for_each(|source| {
+                self.absent(source, "no socket of a container runtime was found; --runtime-endpoint names one");
+            }),
+        }
+    }
+
+    fn kubelet_sources(&mut self, plan: &Plan) {
+        const PAGES: [Source; 4] =
+            [Source::KubeletMetrics, Source::KubeletConfig, Source::KubeletPods, Source::KubeletHealth];
+        let Some(place) = &plan.kubelet.value else {
+            return PAGES.into_iter().for_each(|s| self.absent(s, "no kubelet runs here, and none is set up"));
+        };
+        match place.healthz {
+            Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address)),
+            None => self.absent(Source::KubeletHealth, "healthzPort is 0: the kubelet has it turned off"),
+        }
+        let identity = Identity::of(plan.credential.value.as_ref());
+        let trust = match (plan.insecure_kubelet, &place.certificate, identity.ca) {
+            (true, ..) => KubeletTrust::Insecure,
+            (_, Some(cert), _) => KubeletTrust::Pinned { cert: cert.clone() },
+            (_, None, Some(pem)) => KubeletTrust::ClusterCa { pem },
+            (_, None, None) => {
+                let why = "neither the kubelet's certificate nor the cluster's CA was found, so it cannot be verified; \
+                           run as root, or name a --kubeconfig with a CA";
+                return PAGES[..3].iter().for_each(|s| self.absent(*s, why));
+            }
+        };
+        let node = plan.node.value.clone().unwrap_or_default();
+        let endpoint = KubeletEndpoint { address: place.server, node: node.into() };
+        let client = KubeletClient::new(endpoint, trust, identity.auth);
+        self.add(Source::KubeletMetrics, MetricsSource::new(client.clone()));
+        self.add(Source::KubeletConfig, ConfigzSource::new(client.clone()));
+        self.add(Source::KubeletPods, PodsSource::new(client));
+    }
+
+    fn logs(&mut self, plan: &Plan) {
+        let why = "neither a unit nor a file of it was found";
+        self.add(Source::KubeletLog, LogSource::new(LogOf::Kubelet, plan.kubelet_log.value.clone(), why));
+        self.add(Source::RuntimeLog, LogSource::new(LogOf::Runtime, plan.runtime_log.value.clone(), why));
+        self.add(Source::KernelLog, LogSource::new(LogOf::Kernel, None, why));
+    }
+
+    fn machine(&mut self, plan: &Plan) {
+        let logs = [&plan.kubelet_log, &plan.runtime_log];
+        let units = logs.into_iter().filter_map(|l| l.value.as_ref()).flat_map(|l| l.units.clone()).collect();
+        self.add(Source::Machine, MachineSource::new(MachinePlan::new(&plan.host, units)));
+    }
+}
