@@ -37,7 +37,7 @@ variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malform
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
-    ApiPods ApiNode ApiEvents Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
+    ApiPods ApiNode ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
     KernelLog Machine);
 
 fn known(line: &str) -> Observation {

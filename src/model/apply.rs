@@ -1,9 +1,10 @@
 //! Owns how one observation changes the model.
 //! It must not compute more than what the observation touches: it marks pods, and joining happens later.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Model, SourceFacts};
+use super::{Listing, Model, SourceFacts, Trail};
 use crate::objects::{Event, Pod};
 use crate::observation::{Container, Fact, Observation, Sandbox, Source, SourceState, Stamp};
 use crate::text::Text;
@@ -103,6 +104,7 @@ impl Model {
     fn epoch_begin(&mut self, stamp: &Stamp) {
         match stamp.source {
             Source::ApiPods => self.api_pods.begin(stamp.epoch),
+            Source::ApiUnbound => self.unbound_pods.begin(stamp.epoch),
             Source::KubeletPods => self.kubelet_pods.begin(stamp.epoch),
             Source::ApiEvents => self.events.begin(stamp.epoch),
             Source::ApiNode => self.nodes.begin(stamp.epoch),
@@ -118,14 +120,9 @@ impl Model {
     fn epoch_end(&mut self, stamp: &Stamp) {
         let heard = self.heard();
         match stamp.source {
-            Source::ApiPods => {
-                for (uid, held) in self.api_pods.end() {
-                    self.forget_pod(&uid, &held.value, Source::ApiPods);
-                }
-            }
-            Source::KubeletPods => {
-                for (uid, held) in self.kubelet_pods.end() {
-                    self.forget_pod(&uid, &held.value, Source::KubeletPods);
+            source @ (Source::ApiPods | Source::ApiUnbound | Source::KubeletPods) => {
+                for (uid, held) in self.pods_of(source).0.end() {
+                    self.forget_pod(&uid, &held.value, source);
                 }
             }
             Source::ApiEvents => {
@@ -151,18 +148,24 @@ impl Model {
         }
     }
 
+    /// What a source lists of pods, and their trails.
+    fn pods_of(&mut self, source: Source) -> (&mut Listing<Pod>, &mut BTreeMap<Text, Trail>) {
+        match source {
+            Source::KubeletPods => (&mut self.kubelet_pods, &mut self.kubelet_trails),
+            Source::ApiUnbound => (&mut self.unbound_pods, &mut self.unbound_trails),
+            _ => (&mut self.api_pods, &mut self.api_trails),
+        }
+    }
+
     fn pod(&mut self, pod: Pod, stamp: &Stamp) {
         let uid = pod.metadata.uid.clone();
-        let (listing, trails) = match stamp.source {
-            Source::KubeletPods => (&mut self.kubelet_pods, &mut self.kubelet_trails),
-            _ => (&mut self.api_pods, &mut self.api_trails),
-        };
+        let (listing, trails) = self.pods_of(stamp.source);
         let old = listing.get(&uid).map(|held| held.value.clone());
         trails.entry(uid.clone()).or_default().pod(&pod, stamp.wall);
         if !listing.upsert(&uid, pod, stamp) {
             return;
         }
-        let Some(new) = listing.get(&uid).map(|held| held.value.clone()) else { return };
+        let Some(new) = self.pods_of(stamp.source).0.get(&uid).map(|held| held.value.clone()) else { return };
         if let Some(old) = old.filter(|old| super::runtime_uid(old) != super::runtime_uid(&new)) {
             self.unlink_pod(&uid, &old, stamp.source);
         }
@@ -170,15 +173,13 @@ impl Model {
     }
 
     fn pod_gone(&mut self, uid: &Text, source: Source) {
-        let listing = if source == Source::KubeletPods { &mut self.kubelet_pods } else { &mut self.api_pods };
-        if let Some(held) = listing.remove(uid) {
+        if let Some(held) = self.pods_of(source).0.remove(uid) {
             self.forget_pod(uid, &held.value, source);
         }
     }
 
     fn forget_pod(&mut self, uid: &Text, pod: &Pod, source: Source) {
-        let trails = if source == Source::KubeletPods { &mut self.kubelet_trails } else { &mut self.api_trails };
-        trails.remove(uid);
+        self.pods_of(source).1.remove(uid);
         self.unlink_pod(uid, pod, source);
     }
 

@@ -36,6 +36,10 @@ impl Model {
         for (uid, pod) in api {
             self.link_pod(&uid, &pod, Source::ApiPods);
         }
+        let unbound: Vec<_> = self.unbound_pods.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
+        for (uid, pod) in unbound {
+            self.link_pod(&uid, &pod, Source::ApiUnbound);
+        }
         let kubelet: Vec<_> = self.kubelet_pods.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
         for (uid, pod) in kubelet {
             self.link_pod(&uid, &pod, Source::KubeletPods);
@@ -78,6 +82,7 @@ impl Model {
         let refs = self.index.refs.entry(key.clone()).or_default();
         match source {
             Source::KubeletPods => refs.kubelet.insert(uid.clone()),
+            Source::ApiUnbound => refs.unbound.insert(uid.clone()),
             _ => refs.api.insert(uid.clone()),
         };
         self.index.api_key.insert(uid.clone(), key.clone());
@@ -91,9 +96,10 @@ impl Model {
         let Some(refs) = self.index.refs.get_mut(&key) else { return };
         match source {
             Source::KubeletPods => refs.kubelet.remove(uid),
+            Source::ApiUnbound => refs.unbound.remove(uid),
             _ => refs.api.remove(uid),
         };
-        if refs.api.is_empty() && refs.kubelet.is_empty() {
+        if !refs.has_object() {
             self.index.api_key.remove(uid);
             if let Some(keys) = self.index.by_name.get_mut(&name) {
                 keys.remove(&key);
@@ -188,7 +194,10 @@ impl Model {
             let held = uids.iter().filter_map(|uid| listing.get(uid).map(|h| (uid.clone(), h.clone())));
             held.max_by_key(|(uid, h)| (h.value.metadata.creation_timestamp, uid.clone()))
         };
-        let api = newest(&refs.api, &self.api_pods);
+        // A pod that was bound a moment ago may still be listed as unbound: the later word is that it is bound.
+        let bound = newest(&refs.api, &self.api_pods);
+        let trails = if bound.is_some() { &self.api_trails } else { &self.unbound_trails };
+        let api = bound.or_else(|| newest(&refs.unbound, &self.unbound_pods));
         let kubelet = newest(&refs.kubelet, &self.kubelet_pods);
         let mut sandboxes: Vec<_> =
             refs.sandboxes.iter().filter_map(|id| self.sandboxes.get(id)).map(|h| h.value.clone()).collect();
@@ -214,7 +223,7 @@ impl Model {
                      trails: &std::collections::BTreeMap<Text, super::Trail>| {
             found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
         };
-        let (api_trail, kubelet_trail) = (trail(&api, &self.api_trails), trail(&kubelet, &self.kubelet_trails));
+        let (api_trail, kubelet_trail) = (trail(&api, trails), trail(&kubelet, &self.kubelet_trails));
         let said = api_trail.as_ref().or(kubelet_trail.as_ref());
         let word_since = object
             .into_iter()

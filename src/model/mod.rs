@@ -37,6 +37,7 @@ use crate::text::Text;
 pub struct Model {
     sources: BTreeMap<Source, Arc<SourceFacts>>,
     api_pods: Listing<Pod>,
+    unbound_pods: Listing<Pod>,
     kubelet_pods: Listing<Pod>,
     events: Listing<Event>,
     nodes: Listing<Node>,
@@ -44,6 +45,7 @@ pub struct Model {
     containers: Listing<Container>,
     pulls: Listing<Pull>,
     api_trails: BTreeMap<Text, Trail>,
+    unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
     cri_trails: BTreeMap<Text, Trail>,
     logs: Logs,

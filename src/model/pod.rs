@@ -104,6 +104,7 @@ pub fn runtime_uid(pod: &Pod) -> &Text {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refs {
     pub api: BTreeSet<Text>,
+    pub unbound: BTreeSet<Text>,
     pub kubelet: BTreeSet<Text>,
     pub sandboxes: BTreeSet<Text>,
     pub containers: BTreeSet<Text>,
@@ -111,6 +112,11 @@ pub(super) struct Refs {
 
 impl Refs {
     pub fn is_empty(&self) -> bool {
-        self.api.is_empty() && self.kubelet.is_empty() && self.sandboxes.is_empty() && self.containers.is_empty()
+        !self.has_object() && self.sandboxes.is_empty() && self.containers.is_empty()
+    }
+
+    /// A source has the pod object.
+    pub fn has_object(&self) -> bool {
+        !(self.api.is_empty() && self.unbound.is_empty() && self.kubelet.is_empty())
     }
 }

@@ -16,6 +16,8 @@ pub enum Source {
     ApiNode,
     /// API server: events.
     ApiEvents,
+    /// API server: pods that no scheduler has placed yet.
+    ApiUnbound,
     /// Container runtime: sandboxes and containers over CRI.
     Cri,
     /// Container runtime: active content ingests, which are image pulls.
@@ -42,10 +44,11 @@ pub enum Source {
 
 impl Source {
     /// Every source, in the order of the header.
-    pub const ALL: [Source; 14] = [
+    pub const ALL: [Source; 15] = [
         Source::ApiPods,
         Source::ApiNode,
         Source::ApiEvents,
+        Source::ApiUnbound,
         Source::Cri,
         Source::Pulls,
         Source::KubeletPods,
@@ -65,6 +68,7 @@ impl Source {
             Source::ApiPods => "api-pods",
             Source::ApiNode => "api-node",
             Source::ApiEvents => "api-events",
+            Source::ApiUnbound => "api-unbound",
             Source::Cri => "cri",
             Source::Pulls => "pulls",
             Source::KubeletPods => "kubelet-pods",

@@ -1,7 +1,9 @@
 //! Owns all I/O with the node: every source, its connection, its deadlines, and how it is found.
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
+pub mod api;
 mod clock;
+pub mod cri;
 pub mod discover;
 mod identity;
 pub mod kubelet;

@@ -5,6 +5,7 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
+use super::api::{ApiAccess, ListWatch, Watched};
 use super::cri::{CriSource, PullsSource};
 use super::identity::Identity;
 use super::kubelet::{
@@ -45,6 +46,7 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     let (Pump { tx, rx }, pumping) = pump();
     let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, sources: Vec::new() };
     runtime.spawn(pumping);
+    set.api_sources(plan);
     set.runtime_sources(plan);
     set.kubelet_sources(plan);
     set.logs(plan);
@@ -71,6 +73,19 @@ impl Set<'_> {
 
     fn absent(&mut self, source: Source, why: &str) {
         self.add(source, Absent(why.into()));
+    }
+
+    fn api_sources(&mut self, plan: &Plan) {
+        const ALL: [Source; 4] = [Source::ApiPods, Source::ApiNode, Source::ApiEvents, Source::ApiUnbound];
+        let Some(credential) = plan.credential.value.clone() else {
+            let why = "no credential for the API server was found; --kubeconfig names one";
+            return ALL.into_iter().for_each(|source| self.absent(source, why));
+        };
+        let node = plan.node.value.clone().unwrap_or_default();
+        let access = ApiAccess::new(credential, plan.host.env().clone());
+        for what in [Watched::pods(&node), Watched::node(&node), Watched::events(), Watched::unbound()] {
+            self.add(what.source, ListWatch::new(access.clone(), what));
+        }
     }
 
     fn runtime_sources(&mut self, plan: &Plan) {

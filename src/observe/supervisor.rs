@@ -16,6 +16,8 @@ pub enum Failure {
     Off(Text),
     /// Failed; tried again after a while.
     Retry(SourceError),
+    /// Failed, and told how long to wait at least.
+    RetryAfter(SourceError, Duration),
     /// Refused for lack of a permission; tried again rarely, because it may be granted.
     Forbidden(SourceError),
 }
@@ -69,11 +71,14 @@ pub async fn supervise(mut source: impl Attempt, mut out: Outlet, back_off: Back
         let (wait, state): (_, fn(SourceError, Duration) -> SourceState) = match &failure {
             Failure::Off(_) => (Duration::ZERO, retrying),
             Failure::Retry(_) => (back_off.delay(failures, jitter()), retrying),
+            Failure::RetryAfter(_, least) => (back_off.delay(failures, jitter()).max(*least), retrying),
             Failure::Forbidden(_) => (back_off.forbidden, |error, _| SourceState::Forbidden { error }),
         };
         match failure {
             Failure::Off(why) => return out.state(SourceState::Off { why }).await,
-            Failure::Retry(error) | Failure::Forbidden(error) => out.state(state(error, wait)).await,
+            Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error) => {
+                out.state(state(error, wait)).await
+            }
         }
         failures = failures.saturating_add(1);
         tokio::time::sleep(wait).await;

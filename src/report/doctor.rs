@@ -38,6 +38,7 @@ pub fn missing_without(source: Source) -> &'static str {
         Source::ApiPods => "pods as the API server has them: STATUS, conditions, reasons, deletion",
         Source::ApiNode => "the node's conditions and versions",
         Source::ApiEvents => "events: reasons then come from statuses and the kubelet's log alone",
+        Source::ApiUnbound => "pods that no scheduler has placed yet: they are on no node",
         Source::Cri => "sandboxes and containers as they are now, and our own measure of what PLEG pays",
         Source::Pulls => "the progress of image pulls",
         Source::KubeletPods => "the kubelet's own view of its pods, which matters when the API server is away",

@@ -51,6 +51,11 @@ impl Host {
         &self.root
     }
 
+    /// The environment.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
     /// True when a kubelet runs here.
     pub fn kubelet_runs(&self) -> bool {
         self.kubelet.is_some()

@@ -26,7 +26,7 @@ pub(super) async fn ask<T>(
     let began = out.call_begin(call).await;
     let answer = tokio::time::timeout(deadline, work).await.unwrap_or_else(|_| Err(too_late(what, deadline)));
     let error = match &answer {
-        Err(Failure::Retry(error) | Failure::Forbidden(error)) => Some(error.clone()),
+        Err(Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error)) => Some(error.clone()),
         Err(Failure::Off(_)) | Ok(_) => None,
     };
     out.call_end(call, began, error).await;

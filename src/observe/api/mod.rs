@@ -1,0 +1,11 @@
+//! Owns the API server as a source: lists and watches of this node's pods, its node object, events, and unbound pods.
+//! It must not send anything but GET, and must not hide a failed request behind a retry of its own.
+
+mod access;
+mod answer;
+mod proxy;
+mod source;
+mod stream;
+
+pub use access::ApiAccess;
+pub use source::{ListWatch, Watched};
