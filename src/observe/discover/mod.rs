@@ -12,6 +12,8 @@ mod one_key;
 mod process;
 mod root;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use credential::Credential;
 pub use found::{Found, Tried};
@@ -28,8 +30,8 @@ pub type Env = BTreeMap<String, String>;
 
 /// The node as far as it was read: its root, the environment, and the kubelet that runs or is set up to run.
 ///
-/// All methods block, each file at most for the root's deadline.
-#[derive(Clone, Debug)]
+/// All methods block, each file at most for the root's deadline. Not `Debug`: an environment holds secrets.
+#[derive(Clone)]
 pub struct Host {
     root: Root,
     env: Env,
