@@ -58,6 +58,7 @@ impl Dir {
     /// A journalctl whose journal is the file `entries`.
     fn journal(&self, of: LogOf) -> JournalSource {
         self.append("entries", "");
+        self.write("var/log/journal/0a/system.journal", "");
         let program = self.script(
             "journalctl",
             r#"#!/bin/sh
@@ -251,6 +252,13 @@ async fn refusals_say_what_to_do() {
     assert_eq!(error.kind, ErrorKind::Denied);
     assert!(error.fix.contains("usermod -aG systemd-journal"), "{error:?}");
     assert!(matches!(state_with("No journal files were found.\n").await, SourceState::Off { .. }));
+    // Where there is no journal, journalctl -o json says nothing and succeeds.
+    let dir = Dir::new();
+    let source = dir.journal(LogOf::Kubelet);
+    fs::remove_dir_all(dir.path("var")).unwrap();
+    let mut watch = Watch::begin(source, Source::KubeletLog);
+    let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
+    assert!(off.contains("keeps no journal"), "{off}");
     let SourceState::Retrying { error, .. } = state_with("Failed to open journal: Bad message\n").await else {
         panic!("not retrying")
     };
