@@ -355,6 +355,16 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
 }
 
 #[tokio::test]
+async fn a_machine_that_is_no_node_is_off() {
+    let dir = Dir::new();
+    let plan =
+        MachinePlan { root: Root::new(&dir.0), units: vec![], root_dir: "/var/lib/kubelet".into(), static_pods: None };
+    let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
+    let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
+    assert_eq!(off, "no unit of a kubelet or a runtime is set up, and no kubelet has a directory here");
+}
+
+#[tokio::test]
 async fn the_machine_and_what_changes_on_it() {
     let dir = Dir::new();
     let block = "Id=kubelet.service\nLoadState=loaded\nActiveState=ACTIVE\nSubState=running\nNRestarts=0\n\

@@ -59,6 +59,6 @@ impl Host {
 
     /// True when anything says that this machine is a node: a kubelet that runs or one that was set up.
     pub fn is_node(&self) -> bool {
-        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") == Ok(true)
+        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") != Ok(false)
     }
 }

@@ -68,6 +68,18 @@ pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + 
     rx.recv_timeout(deadline).ok()
 }
 
+/// A path that is being looked at, until this is dropped.
+struct Looking {
+    looking: Arc<Mutex<HashSet<PathBuf>>>,
+    path: PathBuf,
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        locked(&self.looking).remove(&self.path);
+    }
+}
+
 fn locked(looking: &Mutex<HashSet<PathBuf>>) -> std::sync::MutexGuard<'_, HashSet<PathBuf>> {
     looking.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -112,11 +124,8 @@ impl Root {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let look = move || {
-            let answer = look(&path);
-            locked(&looking).remove(&path);
-            answer
-        };
+        let looking = Looking { looking, path };
+        let look = move || look(&looking.path);
         within(self.deadline, look)
             .unwrap_or(Err(io::ErrorKind::TimedOut.into()))
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
@@ -230,6 +239,7 @@ mod tests {
         temp.write("etc/x", "");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let root = temp.root().with_deadline(Duration::from_millis(50));
+        assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
         assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
         assert_eq!(root.read("/etc/none"), Err(Miss::Absent));
         assert_eq!(root.names("/etc").unwrap(), ["pipe", "x"]);

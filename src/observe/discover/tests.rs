@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::certificate::tests::of_node;
 use super::*;
-use crate::observe::tests::Temp;
+use crate::observe::tests::{Temp, of_node};
 
 const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: https://10.0.0.1:6443\n\
     contexts:\n- name: x\n  context:\n    cluster: c\n    user: u\ncurrent-context: x\nusers:\n- name: u\n  user:\n";

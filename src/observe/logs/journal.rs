@@ -144,8 +144,9 @@ impl JournalSource {
 
     /// Why the journal cannot be read: without the right, and without a journal, journalctl shows an empty one and
     /// says nothing.
-    fn refused(&self) -> Option<Failure> {
-        match journal_is_readable(&self.root) {
+    async fn refused(&self) -> Option<Failure> {
+        let root = self.root.clone();
+        match tokio::task::spawn_blocking(move || journal_is_readable(&root)).await.unwrap_or(Ok(())) {
             Err(Miss::Denied) => Some(self.forbidden("the files of the system's journal may not be read")),
             Err(Miss::Absent) => Some(Failure::Off(NO_JOURNAL.into())),
             _ => None,
@@ -186,7 +187,10 @@ impl JournalSource {
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
-        if let Some(failure) = self.refused().filter(|_| !told && self.cursor.is_none()) {
+        if !told
+            && self.cursor.is_none()
+            && let Some(failure) = self.refused().await
+        {
             return Err(failure);
         }
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
