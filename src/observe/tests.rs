@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+
 use super::discover::Root;
 
 /// A directory that goes away with the value.
@@ -51,4 +53,15 @@ impl Drop for Temp {
     fn drop(&mut self) {
         _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// A client certificate as a kubelet has it.
+pub fn of_node(name: &str) -> String {
+    let mut subject = DistinguishedName::new();
+    subject.push(DnType::OrganizationName, "system:nodes");
+    subject.push(DnType::CommonName, name);
+    let mut params = CertificateParams::default();
+    params.distinguished_name = subject;
+    let key = KeyPair::generate().unwrap();
+    format!("{}{}", key.serialize_pem(), params.self_signed(&key).unwrap().pem())
 }

@@ -92,21 +92,10 @@ pub fn base64(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
+    use crate::observe::tests::of_node;
     use proptest::prelude::*;
-    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
-
-    /// A client certificate as a kubelet has it.
-    pub fn of_node(name: &str) -> String {
-        let mut subject = DistinguishedName::new();
-        subject.push(DnType::OrganizationName, "system:nodes");
-        subject.push(DnType::CommonName, name);
-        let mut params = CertificateParams::default();
-        params.distinguished_name = subject;
-        let key = KeyPair::generate().unwrap();
-        format!("{}{}", key.serialize_pem(), params.self_signed(&key).unwrap().pem())
-    }
 
     #[test]
     fn the_subject_of_a_node() {

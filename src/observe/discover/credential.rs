@@ -52,7 +52,7 @@ impl Host {
             );
             return found;
         }
-        self.from_environment(&mut found);
+        self.named_in_environment(&mut found);
         let own = self.settings.flag("kubeconfig");
         let home = self.env.get("HOME").map(|home| format!("{home}/.kube/config"));
         ADMIN.iter().for_each(|path| self.try_one(path, &mut found));
@@ -106,7 +106,7 @@ impl Host {
         }
     }
 
-    fn from_environment(&self, found: &mut Found<Credential>) {
+    fn named_in_environment(&self, found: &mut Found<Credential>) {
         let Some(list) = self.env.get("KUBECONFIG").filter(|list| !list.is_empty()) else {
             return found.miss("$KUBECONFIG", "not set");
         };

@@ -12,6 +12,8 @@ mod one_key;
 mod process;
 mod root;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use certificate::base64;
 pub use credential::Credential;
@@ -29,8 +31,8 @@ pub type Env = BTreeMap<String, String>;
 
 /// The node as far as it was read: its root, the environment, and the kubelet that runs or is set up to run.
 ///
-/// All methods block, each file at most for the root's deadline.
-#[derive(Clone, Debug)]
+/// All methods block, each file at most for the root's deadline. Not `Debug`: an environment holds secrets.
+#[derive(Clone)]
 pub struct Host {
     root: Root,
     env: Env,
@@ -63,6 +65,6 @@ impl Host {
 
     /// True when anything says that this machine is a node: a kubelet that runs or one that was set up.
     pub fn is_node(&self) -> bool {
-        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") == Ok(true)
+        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") != Ok(false)
     }
 }

@@ -1,13 +1,14 @@
 //! Owns every look at the file system: below a prefix, cut in size, and with a deadline.
 //! It must not wait for ever: a look that hangs is left behind on its thread.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::observation::Time;
 
@@ -21,6 +22,8 @@ const DEADLINE: Duration = Duration::from_secs(1);
 pub struct Root {
     prefix: PathBuf,
     deadline: Duration,
+    /// Paths that are being looked at: one that hangs is not looked at again, or every try would leave a thread behind.
+    looking: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
 /// Why a look brought nothing.
@@ -65,6 +68,22 @@ pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + 
     rx.recv_timeout(deadline).ok()
 }
 
+/// A path that is being looked at, until this is dropped.
+struct Looking {
+    looking: Arc<Mutex<HashSet<PathBuf>>>,
+    path: PathBuf,
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        locked(&self.looking).remove(&self.path);
+    }
+}
+
+fn locked(looking: &Mutex<HashSet<PathBuf>>) -> std::sync::MutexGuard<'_, HashSet<PathBuf>> {
+    looking.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 impl Root {
     /// The machine itself.
     pub fn live() -> Self {
@@ -73,7 +92,7 @@ impl Root {
 
     /// Everything below `prefix`.
     pub fn new(prefix: impl Into<PathBuf>) -> Self {
-        Self { prefix: prefix.into(), deadline: DEADLINE }
+        Self { prefix: prefix.into(), deadline: DEADLINE, looking: Arc::default() }
     }
 
     /// The same with another deadline for each look.
@@ -97,8 +116,17 @@ impl Root {
         path: impl AsRef<Path>,
         look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Miss> {
-        let path = self.path(path);
-        within(self.deadline, move || look(&path))
+        let (path, looking) = (self.path(path), self.looking.clone());
+        let began = Instant::now();
+        while !locked(&looking).insert(path.clone()) {
+            if began.elapsed() >= self.deadline {
+                return Err(Miss::Hangs);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let looking = Looking { looking, path };
+        let look = move || look(&looking.path);
+        within(self.deadline, look)
             .unwrap_or(Err(io::ErrorKind::TimedOut.into()))
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
     }
@@ -211,6 +239,7 @@ mod tests {
         temp.write("etc/x", "");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let root = temp.root().with_deadline(Duration::from_millis(50));
+        assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
         assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
         assert_eq!(root.read("/etc/none"), Err(Miss::Absent));
         assert_eq!(root.names("/etc").unwrap(), ["pipe", "x"]);

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
@@ -25,12 +26,19 @@ pub struct FileSource {
     of: LogOf,
     path: PathBuf,
     place: Option<Place>,
+    /// A reader that did not answer; until it does, no other is sent after it.
+    hanging: Option<JoinHandle<()>>,
 }
 
 impl FileSource {
     /// The log of `of` in the file `path`.
     pub fn new(of: LogOf, path: PathBuf) -> Self {
-        Self { of, path, place: None }
+        Self { of, path, place: None, hanging: None }
+    }
+
+    fn silent(&self) -> Failure {
+        let tried = format!("read {}: no answer for {} s", self.path.display(), SILENCE.as_secs());
+        Failure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"))
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
@@ -48,7 +56,10 @@ impl FileSource {
 
 impl Attempt for FileSource {
     async fn attempt(&mut self, out: &mut Outlet) -> Failure {
-        let mut from = match tail(self.path.clone(), self.place) {
+        if self.hanging.as_ref().is_some_and(|reader| !reader.is_finished()) {
+            return self.silent();
+        }
+        let (mut from, reader) = match tail(self.path.clone(), self.place) {
             Ok(from) => from,
             Err(error) => return self.failure(&error),
         };
@@ -56,8 +67,8 @@ impl Attempt for FileSource {
         let mut grows = false;
         loop {
             let Ok(tail) = timeout(SILENCE, from.recv()).await else {
-                let tried = format!("read {}: no answer for {} s", self.path.display(), SILENCE.as_secs());
-                return Failure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"));
+                self.hanging = Some(reader);
+                return self.silent();
             };
             match tail {
                 None => return self.failure(&io::ErrorKind::UnexpectedEof.into()),

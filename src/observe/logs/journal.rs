@@ -28,6 +28,7 @@ const QUIET: Duration = Duration::from_millis(250);
 const GONE: Duration = Duration::from_secs(2);
 /// Longest kept of what it says on standard error.
 const MAX_WORDS: u64 = 4096;
+const NO_JOURNAL: &str = "this machine keeps no journal, and no log file was named";
 /// Fields beside those that are always written: of each entry the others are thirty more.
 const FIELDS: &str = "--output-fields=MESSAGE,PRIORITY,_PID";
 
@@ -141,10 +142,13 @@ impl JournalSource {
         true
     }
 
-    /// Whether the journal can be read at all: without the right, journalctl shows an empty one and says nothing.
-    fn refused(&self) -> Option<Failure> {
-        match journal_is_readable(&self.root) {
+    /// Why the journal cannot be read: without the right, and without a journal, journalctl shows an empty one and
+    /// says nothing.
+    async fn refused(&self) -> Option<Failure> {
+        let root = self.root.clone();
+        match tokio::task::spawn_blocking(move || journal_is_readable(&root)).await.unwrap_or(Ok(())) {
             Err(Miss::Denied) => Some(self.forbidden("the files of the system's journal may not be read")),
+            Err(Miss::Absent) => Some(Failure::Off(NO_JOURNAL.into())),
             _ => None,
         }
     }
@@ -162,14 +166,15 @@ impl JournalSource {
             return Some(self.forbidden("No journal files were opened due to insufficient permissions."));
         }
         if words.contains("No journal files were found") {
-            return Some(Failure::Off("this machine keeps no journal, and no log file was named".into()));
+            return Some(Failure::Off(NO_JOURNAL.into()));
         }
         let status = match status {
             Some(status) if status.success() => return None,
             Some(status) => status.to_string(),
             None => "does not end".into(),
         };
-        let tried = format!("journalctl {}: {status}: {}", self.what(), words.trim());
+        let answer = [status.as_str(), words.trim()].join(" ");
+        let tried = format!("journalctl {}: {}", self.what(), answer.trim());
         Some(Failure::Retry(failed(tried, ErrorKind::Other, "")))
     }
 
@@ -182,7 +187,10 @@ impl JournalSource {
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
-        if let Some(failure) = self.refused().filter(|_| !told && self.cursor.is_none()) {
+        if !told
+            && self.cursor.is_none()
+            && let Some(failure) = self.refused().await
+        {
             return Err(failure);
         }
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -40,15 +40,15 @@ pub struct Place {
 }
 
 /// Begins to read, at `start` if that is known; the last message is [`Tail::Failed`], unless nobody listens any more.
-pub fn tail(path: PathBuf, start: Option<Place>) -> io::Result<mpsc::Receiver<Tail>> {
+pub fn tail(path: PathBuf, start: Option<Place>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
     let (tx, rx) = mpsc::channel(4);
     let run = move || {
         if let Err(error) = follow(&path, start, &tx) {
             _ = tx.blocking_send(Tail::Failed(error));
         }
     };
-    thread::Builder::new().name("tail".into()).spawn(run)?;
-    Ok(rx)
+    let handle = thread::Builder::new().name("tail".into()).spawn(run)?;
+    Ok((rx, handle))
 }
 
 struct Reader<'a> {

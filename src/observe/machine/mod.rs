@@ -56,6 +56,8 @@ struct Look {
     units: BTreeMap<Text, Unit>,
     dirs: BTreeMap<Text, PodDir>,
     manifests: BTreeMap<Text, ()>,
+    /// A directory may not be listed.
+    refused: bool,
 }
 
 impl MachineSource {
@@ -85,37 +87,51 @@ impl MachineSource {
         }
     }
 
-    /// What lies on disk, on a thread that may be left behind.
-    async fn disk(&self) -> Result<(BTreeMap<Text, PodDir>, BTreeMap<Text, ()>), Miss> {
-        let plan = self.plan.clone();
-        // Each look inside has its own deadline.
-        tokio::task::spawn_blocking(move || {
-            let manifests = plan.static_pods.as_ref().map(|dir| disk::manifests(&plan.root, dir)).transpose()?;
-            Ok((disk::pod_dirs(&plan.root, &plan.root_dir)?, manifests.unwrap_or_default()))
-        })
-        .await
-        .unwrap_or(Err(Miss::Unreadable))
+    /// Boot time and what lies on disk; each look inside has its own deadline.
+    async fn disk(&self) -> Result<Look, Miss> {
+        let MachinePlan { root, root_dir, static_pods, .. } = self.plan.clone();
+        let look = move || {
+            let boot = root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
+            let manifests = static_pods.map(|dir| disk::manifests(&root, &dir)).transpose();
+            let dirs = disk::pod_dirs(&root, &root_dir);
+            let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
+            // Boot time and units need no permission.
+            if refused {
+                return Ok(Look { boot, refused, ..Look::default() });
+            }
+            Ok(Look { boot, dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..Look::default() })
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))
+    }
+
+    /// Why there is nothing to look at, if there is no unit and no directory of a kubelet's.
+    async fn nothing(&self, why: &str) -> Option<Failure> {
+        let MachinePlan { root, root_dir, .. } = self.plan.clone();
+        let there = tokio::task::spawn_blocking(move || root.exists(root_dir)).await;
+        let why = format!("{why}, and no kubelet has a directory here");
+        matches!(there, Ok(Ok(false))).then(|| Failure::Off(why.into()))
     }
 
     async fn observe(&self, out: &mut Outlet) -> Result<(), Failure> {
-        let (mut before, mut systemd) = (Look::default(), true);
+        let (mut before, mut systemd, mut first) = (Look::default(), true, true);
         loop {
-            let first = !out.is_live();
             let mut units = BTreeMap::new();
             if systemd {
-                match self.units(&before, out).await {
-                    Ok(found) => units = found,
-                    Err(none) => {
-                        systemd = false;
-                        if !self.plan.root.exists(&self.plan.root_dir).unwrap_or(true) {
-                            return Err(Failure::Off(format!("{none}, and no kubelet has a directory here").into()));
-                        }
+                let none = match self.units(&before, out).await {
+                    Ok(found) => {
+                        units = found;
+                        self.plan.units.is_empty().then(|| "no unit of a kubelet or a runtime is set up".to_owned())
+                    }
+                    Err(none) => Some(none.to_string()),
+                };
+                if let Some(why) = none {
+                    systemd = false;
+                    if let Some(off) = self.nothing(&why).await {
+                        return Err(off);
                     }
                 }
             }
-            let (dirs, manifests) = self.disk().await.map_err(|miss| self.failure(miss))?;
-            let boot = self.plan.root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
-            let now = Look { boot, units, dirs, manifests };
+            let now = Look { units, ..self.disk().await.map_err(|miss| self.failure(miss))? };
             if first {
                 out.begin_epoch().await;
             }
@@ -126,11 +142,14 @@ impl MachineSource {
             }
             if first {
                 out.end_epoch().await;
-                out.live().await;
             } else if quiet {
                 out.say(Fact::Alive).await;
             }
-            before = now;
+            if now.refused {
+                return Err(self.failure(Miss::Denied));
+            }
+            out.live().await;
+            (before, first) = (now, false);
             tokio::time::sleep(self.every).await;
         }
     }

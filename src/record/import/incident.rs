@@ -77,9 +77,6 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
         }
         Ok(())
     })?;
-    for source in [Source::KernelLog, Source::Machine] {
-        import.timeline.off(source, "an incident does not hold it");
-    }
     let end = import.end.ok_or_else(|| ImportError::NoTime { path: folder.path().to_owned() })?;
     Ok(import.timeline.finish(end, import.node))
 }

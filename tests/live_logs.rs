@@ -1,0 +1,427 @@
+//! The log sources against a journalctl of our own making, and the machine against a systemctl: what is told and what is not.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use kpodtrace::observation::{ErrorKind, Fact, LogEntry, LogKind, Observation, Source, SourceState, Time};
+use kpodtrace::observe::discover::Root;
+use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
+use kpodtrace::observe::machine::{MachinePlan, MachineSource};
+use kpodtrace::observe::{Attempt, BackOff, Clock, Outlet, supervise};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("kpodtrace-logs-{}-{n}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn append(&self, name: &str, text: &str) {
+        let mut file = OpenOptions::new().append(true).create(true).open(self.path(name)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn script(&self, name: &str, text: &str) -> String {
+        self.write(name, &text.replace("DIR", self.0.to_str().unwrap()));
+        let path = self.path(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A journalctl whose journal is the file `entries`.
+    fn journal(&self, of: LogOf) -> JournalSource {
+        self.append("entries", "");
+        self.write("var/log/journal/0a/system.journal", "");
+        let program = self.script(
+            "journalctl",
+            r#"#!/bin/sh
+echo "$@" >>DIR/calls
+if [ -f DIR/words ]; then cat DIR/words >&2; exit 1; fi
+n=0
+for arg in "$@"; do case "$arg" in
+  --after-cursor=*) n=$(grep -n -F "\"__CURSOR\":\"${arg#--after-cursor=}\"" DIR/entries | cut -d: -f1) ;;
+  --follow) follow=1 ;;
+esac; done
+if [ -z "$follow" ]; then exec tail -n +$((n + 1)) DIR/entries; fi
+echo $$ >DIR/pid
+exec tail -n +$((n + 1)) -s 0.05 -f DIR/entries
+"#,
+        );
+        let units = if of == LogOf::Kernel { vec![] } else { vec!["kubelet.service".into()] };
+        JournalSource::new(of, units).with_program(program, Root::new(&self.0))
+    }
+
+    fn entry(&self, n: u32, message: Value) {
+        let line = json!({"__CURSOR": format!("c{n}."), "__REALTIME_TIMESTAMP": "1795951277000000", "_PID": "5788", "PRIORITY": "6", "MESSAGE": message});
+        self.append("entries", &format!("{line}\n"));
+    }
+
+    fn calls(&self) -> Vec<String> {
+        fs::read_to_string(self.path("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // A journalctl that is about to end may write its call while the directory goes.
+        for _ in 0..20 {
+            if fs::remove_dir_all(&self.0).is_ok() || !self.0.exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+struct Watch {
+    rx: mpsc::Receiver<Observation>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Watch {
+    fn begin(source: impl Attempt + 'static, is: Source) -> Self {
+        let (tx, rx) = mpsc::channel(256);
+        let out = Outlet::new(is, Clock::begin(), tx);
+        let back_off = BackOff { first: Duration::from_millis(50), ..BackOff::default() };
+        Self { rx, task: tokio::spawn(supervise(source, out, back_off)) }
+    }
+
+    async fn next(&mut self) -> Fact {
+        timeout(PATIENCE, self.rx.recv()).await.expect("an observation").expect("a source").fact
+    }
+
+    async fn until<T>(&mut self, mut take: impl FnMut(Fact) -> Option<T>) -> T {
+        loop {
+            let fact = self.next().await;
+            if let Some(found) = take(fact) {
+                return found;
+            }
+        }
+    }
+
+    async fn live(&mut self) {
+        self.until(|f| matches!(f, Fact::SourceState(SourceState::Live { .. })).then_some(())).await;
+    }
+
+    async fn log(&mut self) -> LogEntry {
+        self.until(|f| if let Fact::Log(entry) = f { Some(*entry) } else { None }).await
+    }
+
+    async fn message(&mut self) -> String {
+        match self.log().await.what {
+            LogKind::Other { message } => message.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Nothing more is logged for a while.
+    async fn silent(&mut self) {
+        while let Ok(Some(o)) = timeout(Duration::from_millis(700), self.rx.recv()).await {
+            assert!(!matches!(o.fact, Fact::Log(_)), "{o:?}");
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn error(text: &str) -> String {
+    format!("E1129 12:01:17.000000    5788 a.go:1] \"{text}\"")
+}
+
+fn alive(pid: &str) -> bool {
+    // A process that nobody has waited for yet is gone too.
+    fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|s| !s.contains(") Z "))
+}
+
+#[tokio::test]
+async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
+    let dir = Dir::new();
+    dir.entry(1, error("one").into());
+    dir.entry(2, json!(error("two").into_bytes()));
+    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    assert_eq!([watch.message().await, watch.message().await], ["one", "two"]);
+    watch.live().await;
+    dir.entry(3, error("three").into());
+    assert_eq!(watch.message().await, "three");
+    let pid = fs::read_to_string(dir.path("pid")).unwrap();
+    assert!(std::process::Command::new("kill").arg("-9").arg(pid.trim()).status().unwrap().success());
+    dir.entry(4, error("four").into());
+    let tried = watch
+        .until(|f| match f {
+            Fact::SourceState(SourceState::Retrying { error, .. }) => Some(error.tried),
+            Fact::Log(entry) => panic!("{entry:?}"),
+            _ => None,
+        })
+        .await;
+    assert!(tried.contains("signal: 9"), "{tried}");
+    assert_eq!(watch.message().await, "four");
+    watch.live().await;
+    dir.entry(5, error("five").into());
+    assert_eq!(watch.message().await, "five");
+    watch.silent().await;
+    let calls = dir.calls();
+    assert!(calls[0].contains("--output=json --no-pager --all") && calls[0].contains("--since=-30min"), "{calls:?}");
+    assert!(calls.iter().all(|c| c.ends_with("-u kubelet.service")), "{calls:?}");
+    assert!(calls[1].contains("--follow --no-tail --after-cursor=c2."), "{calls:?}");
+    assert!(calls[2].contains("--after-cursor=c3.") && !calls[2].contains("--follow"), "{calls:?}");
+    assert_eq!(calls.len(), 4);
+}
+
+#[tokio::test]
+async fn the_child_ends_with_the_source() {
+    let dir = Dir::new();
+    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    watch.live().await;
+    dir.entry(1, error("one").into());
+    watch.message().await;
+    let pid = fs::read_to_string(dir.path("pid")).unwrap();
+    assert!(alive(&pid));
+    drop(watch);
+    for _ in 0..200 {
+        if !alive(&pid) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{pid} is still there");
+}
+
+#[tokio::test]
+async fn long_lines_are_lost_and_counted_and_records_of_several_lines_are_joined() {
+    let dir = Dir::new();
+    dir.entry(1, "x".repeat(300_000).into());
+    dir.entry(2, "not klog at all".into());
+    dir.append("entries", "no JSON\n");
+    dir.entry(3, "E1129 12:01:17.000000    5788 a.go:1] \"failed\" err=<".into());
+    dir.entry(4, "\tone".into());
+    dir.entry(5, "\ttwo".into());
+    dir.entry(6, " >".into());
+    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    assert_eq!(watch.until(|f| if let Fact::Dropped { count } = f { Some(count) } else { None }).await, 1);
+    let entry = watch.log().await;
+    assert_eq!(entry.what, LogKind::Other { message: "failed: one\ntwo".into() });
+    // 12:01:17 in a zone two hours and fifteen minutes behind the time of receipt.
+    assert_eq!(entry.at.timestamp() % 900, (12 * 3600 + 77) % 900);
+    assert!((entry.at.timestamp() - 1_795_951_277).abs() <= 450, "{}", entry.at);
+}
+
+async fn state_with(words: &str) -> SourceState {
+    let dir = Dir::new();
+    dir.write("words", words);
+    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    watch
+        .until(|f| if let Fact::SourceState(s) = f { Some(s) } else { None }.filter(|s| *s != SourceState::Connecting))
+        .await
+}
+
+#[tokio::test]
+async fn refusals_say_what_to_do() {
+    let SourceState::Forbidden { error } = state_with(
+        "Hint: You are currently not seeing messages from other users and the system.\n      Users in groups 'adm', \
+         'systemd-journal' can see all messages.\nNo journal files were opened due to insufficient permissions.\n",
+    )
+    .await
+    else {
+        panic!("not forbidden")
+    };
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert!(error.fix.contains("usermod -aG systemd-journal"), "{error:?}");
+    assert!(matches!(state_with("No journal files were found.\n").await, SourceState::Off { .. }));
+    // Where there is no journal, journalctl -o json says nothing and succeeds.
+    let dir = Dir::new();
+    let source = dir.journal(LogOf::Kubelet);
+    fs::remove_dir_all(dir.path("var")).unwrap();
+    let mut watch = Watch::begin(source, Source::KubeletLog);
+    let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
+    assert!(off.contains("keeps no journal"), "{off}");
+    let SourceState::Retrying { error, .. } = state_with("Failed to open journal: Bad message\n").await else {
+        panic!("not retrying")
+    };
+    assert!(error.tried.contains("Bad message") && error.tried.contains("-u kubelet.service"), "{error:?}");
+}
+
+#[tokio::test]
+async fn without_journalctl_the_source_is_off() {
+    let source = JournalSource::new(LogOf::Kernel, vec![]).with_program("/nowhere/journalctl", Root::live());
+    let mut watch = Watch::begin(source, Source::KernelLog);
+    let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
+    assert!(off.contains("no journalctl"), "{off}");
+}
+
+#[tokio::test]
+async fn of_the_kernel_only_what_kills() {
+    let dir = Dir::new();
+    dir.entry(1, "eth0: renamed".into());
+    dir.entry(2, "Memory cgroup out of memory: Killed process 7 (stress) total-vm:1kB".into());
+    let mut watch = Watch::begin(dir.journal(LogOf::Kernel), Source::KernelLog);
+    assert!(watch.message().await.starts_with("Memory cgroup"));
+    watch.live().await;
+    assert!(dir.calls()[0].ends_with(" -k"), "{:?}", dir.calls());
+}
+
+#[tokio::test]
+async fn the_incidents_log_is_what_its_import_says() {
+    let dir = Dir::new();
+    let text = common::read_text(&common::fixtures().join("incident/kubelet.log.jsonl.gz"));
+    let mut entries = String::new();
+    for (n, line) in text.lines().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let at: Time = line["t"].as_str().unwrap().parse().unwrap();
+        let entry = json!({"__CURSOR": format!("c{n}."), "__REALTIME_TIMESTAMP": at.timestamp_micros().to_string(), "_PID": "9", "MESSAGE": line["line"]});
+        entries.push_str(&format!("{entry}\n"));
+    }
+    dir.write("entries", &entries);
+    let expected: Vec<LogEntry> = common::imported(&common::fixtures().join("incident"))
+        .observations
+        .into_iter()
+        .filter(|o| o.stamp.source == Source::KubeletLog)
+        .filter_map(|o| if let Fact::Log(entry) = o.fact { Some(*entry) } else { None })
+        .collect();
+    assert!(expected.len() > 100);
+    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    for (n, expected) in expected.iter().enumerate() {
+        assert_eq!(watch.log().await, *expected, "entry {n}");
+    }
+    watch.live().await;
+    watch.silent().await;
+}
+
+#[tokio::test]
+async fn a_file_through_rotation_and_truncation() {
+    let dir = Dir::new();
+    let line = |text: &str| format!("{}\n", error(text));
+    dir.write("log", &format!("{}\trest of a record\n{}", line("one"), line("two")));
+    let mut watch = Watch::begin(FileSource::new(LogOf::Kubelet, dir.path("log")), Source::KubeletLog);
+    assert_eq!(watch.message().await, "one");
+    watch.live().await;
+    assert_eq!(watch.message().await, "two");
+    dir.append("log", &line("three"));
+    assert_eq!(watch.message().await, "three");
+    dir.append("log", &line("four"));
+    fs::rename(dir.path("log"), dir.path("log.1")).unwrap();
+    dir.append("log.1", &line("five"));
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    dir.write("log", &line("six"));
+    assert_eq!([watch.message().await, watch.message().await, watch.message().await], ["four", "five", "six"]);
+    dir.write("log", "");
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    dir.append("log", &line("seven"));
+    assert_eq!(watch.message().await, "seven");
+    // It goes and does not come back: the source says nothing wrong, and goes on when it is there again.
+    watch.silent().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
+    let dir = Dir::new();
+    let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
+    let tried = watch
+        .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
+        .await;
+    assert_eq!(tried.kind, ErrorKind::Unreachable);
+    let old = "time=\"2026-11-29T10:00:00Z\" level=error msg=old\n";
+    let new = "time=\"2026-11-29T10:00:00Z\" level=error msg=new error=x\n";
+    let quiet = "time=\"2026-11-29T10:00:00Z\" level=info msg=quiet\n".repeat(90_000);
+    assert!(quiet.len() > 4 * 1024 * 1024);
+    dir.write("log.new", &format!("{old}{quiet}{new}"));
+    fs::rename(dir.path("log.new"), dir.path("log")).unwrap();
+    assert_eq!(watch.message().await, "new: x");
+    watch.live().await;
+}
+
+#[tokio::test]
+async fn a_machine_that_is_no_node_is_off() {
+    let dir = Dir::new();
+    let plan =
+        MachinePlan { root: Root::new(&dir.0), units: vec![], root_dir: "/var/lib/kubelet".into(), static_pods: None };
+    let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
+    let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
+    assert_eq!(off, "no unit of a kubelet or a runtime is set up, and no kubelet has a directory here");
+}
+
+#[tokio::test]
+async fn the_machine_and_what_changes_on_it() {
+    let dir = Dir::new();
+    let block = "Id=kubelet.service\nLoadState=loaded\nActiveState=ACTIVE\nSubState=running\nNRestarts=0\n\
+                 ActiveEnterTimestamp=Sat 2026-11-28 10:00:00 UTC\nExecMainCode=0\nExecMainStatus=0\nResult=success\n";
+    dir.write("answer", &block.replace("ACTIVE", "active"));
+    let program = dir.script(
+        "systemctl",
+        "#!/bin/sh\necho \"$TZ $@\" >>DIR/calls\nif [ -f DIR/hangs ]; then exec sleep 60; fi\ncat DIR/answer\n",
+    );
+    dir.write("proc/stat", "cpu 1 2\nbtime 1795900000\n");
+    dir.write("var/lib/kubelet/pods/u1/etc-hosts", "");
+    dir.write("var/log/pods/shop_web-0_u1/app/0.log", "");
+    dir.write("etc/kubernetes/manifests/etcd.yaml", "");
+    let plan = MachinePlan {
+        root: Root::new(&dir.0),
+        units: vec!["kubelet.service".into()],
+        root_dir: Path::new("/var/lib/kubelet").into(),
+        static_pods: Some("/etc/kubernetes/manifests".into()),
+    };
+    let source = MachineSource::new(plan).with_program(program, Duration::from_millis(100));
+    let mut watch = Watch::begin(source, Source::Machine);
+    let mut first = Vec::new();
+    watch
+        .until(|f| match f {
+            Fact::EpochEnd => Some(()),
+            other => {
+                first.push(other);
+                None
+            }
+        })
+        .await;
+    assert!(
+        first.contains(&Fact::EpochBegin) && first.contains(&Fact::StaticManifest("etcd.yaml".into())),
+        "{first:?}"
+    );
+    assert!(first.contains(&Fact::Boot(Time::from_timestamp(1_795_900_000, 0).unwrap())), "{first:?}");
+    assert!(first.iter().any(|f| matches!(f, Fact::Unit(u) if u.active == "active" && u.since.is_some())), "{first:?}");
+    assert!(first.iter().any(|f| matches!(f, Fact::PodDir(d) if d.pod == "shop/web-0" && d.kubelet && d.logs)));
+    watch.live().await;
+    fs::remove_dir_all(dir.path("var/lib/kubelet/pods/u1")).unwrap();
+    watch.until(|f| matches!(f, Fact::PodDir(d) if !d.kubelet && d.logs).then_some(())).await;
+    fs::remove_dir_all(dir.path("var/log/pods/shop_web-0_u1")).unwrap();
+    fs::remove_file(dir.path("etc/kubernetes/manifests/etcd.yaml")).unwrap();
+    watch.until(|f| (f == Fact::PodDirGone("u1".into())).then_some(())).await;
+    watch.until(|f| (f == Fact::StaticManifestGone("etcd.yaml".into())).then_some(())).await;
+    dir.write("answer.new", &block.replace("ACTIVE", "failed").replace("MainCode=0", "MainCode=2"));
+    fs::rename(dir.path("answer.new"), dir.path("answer")).unwrap();
+    let unit = watch.until(|f| if let Fact::Unit(unit) = f { Some(unit) } else { None }).await;
+    assert!(unit.active == "failed" && unit.exit.unwrap().killed, "{unit:?}");
+    dir.write("hangs", "");
+    let error = watch.until(|f| if let Fact::CallEnd { error, .. } = f { error } else { None }).await;
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(dir.calls()[0].starts_with("UTC show kubelet.service --no-pager -p Id,"), "{:?}", dir.calls()[0]);
+}
