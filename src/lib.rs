@@ -8,6 +8,7 @@ pub mod objects;
 pub mod observation;
 pub mod observe;
 pub mod pipeline;
+mod proto;
 pub mod record;
 pub mod report;
 pub mod session;
