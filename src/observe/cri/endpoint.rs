@@ -90,7 +90,9 @@ fn denied(path: &Path, socket: Option<(u32, u32)>, groups: &str) -> SourceError 
             let group = group_name(groups, gid).map_or_else(|| gid.to_string(), str::to_owned);
             let seen = format!("permission denied (mode {:o}, group {group})", mode & 0o7777);
             let fix = if gid != 0 && mode & 0o060 == 0o060 {
-                format!("{root}, or as a member of the group {group}: sudo usermod -aG {group} $USER, then log in again")
+                format!(
+                    "{root}, or as a member of the group {group}: sudo usermod -aG {group} $USER, then log in again"
+                )
             } else {
                 root.to_owned()
             };
