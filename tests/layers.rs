@@ -13,6 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("observation", &["objects", "text"]),
     ("decode", &["observation", "objects", "text"]),
     ("record", &["decode", "observation", "objects", "text"]),
+    ("proto", &[]),
+    ("observe", &["proto", "decode", "observation", "objects", "text"]),
     ("model", &["observation", "objects", "text"]),
     ("pipeline", &["model", "observation", "objects", "text"]),
     ("view", &["pipeline", "model", "observation", "objects", "text"]),

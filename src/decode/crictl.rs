@@ -201,13 +201,20 @@ fn phase(state: &str) -> ContainerPhase {
 pub struct ContainerDetails {
     /// Container id.
     pub id: Text,
-    phase: ContainerPhase,
-    started_at: Option<Time>,
-    finished_at: Option<Time>,
-    exit_code: i32,
-    reason: Text,
-    message: Text,
-    image: Text,
+    /// State when it was asked for.
+    pub phase: ContainerPhase,
+    /// Start.
+    pub started_at: Option<Time>,
+    /// End.
+    pub finished_at: Option<Time>,
+    /// Exit code; means something once it has ended.
+    pub exit_code: i32,
+    /// Reason word.
+    pub reason: Text,
+    /// The runtime's message.
+    pub message: Text,
+    /// Image as the user wrote it, or its id where the runtime does not say.
+    pub image: Text,
 }
 
 /// Reads `crictl inspect` (its status part), or the bare status.
@@ -261,8 +268,10 @@ impl ContainerDetails {
 pub struct SandboxDetails {
     /// Sandbox id.
     pub id: Text,
-    ready: bool,
-    ip: Text,
+    /// SANDBOX_READY when it was asked for.
+    pub ready: bool,
+    /// Pod address; empty for host-network pods.
+    pub ip: Text,
 }
 
 /// Reads `crictl inspectp` (its status part), or the bare status.

@@ -3,7 +3,7 @@
 
 pub mod api;
 mod clock;
-pub mod cri;
+mod cri;
 pub mod discover;
 mod identity;
 pub mod kubelet;
@@ -19,6 +19,7 @@ mod tests;
 pub mod tls;
 
 pub use clock::Clock;
+pub use cri::{CriSource, Pace as CriPace, PullsSource};
 pub use outlet::Outlet;
 pub use plan::{LookedFor, Plan, Wants};
 pub use pump::{OBSERVATIONS_WAITING, Pump, SOURCE_CHANNEL, pump};

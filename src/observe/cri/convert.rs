@@ -1,0 +1,120 @@
+//! Owns the way from the protocol's messages to observations.
+//! It must not keep a label or an annotation but the kubelet's own few.
+
+use std::collections::HashMap;
+
+use crate::decode::{ContainerDetails, SandboxDetails};
+use crate::observation::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox, Time};
+use crate::proto::{content, cri};
+use crate::text::Text;
+
+pub(super) fn sandbox(raw: cri::PodSandbox) -> Sandbox {
+    let metadata = raw.metadata.unwrap_or_default();
+    Sandbox {
+        id: raw.id.into(),
+        name: metadata.name.into(),
+        namespace: metadata.namespace.into(),
+        uid: metadata.uid.into(),
+        attempt: metadata.attempt,
+        ready: raw.state == cri::PodSandboxState::SandboxReady as i32,
+        created_at: nanoseconds(raw.created_at),
+        seen: raw.annotations.get("kubernetes.io/config.seen").and_then(|at| at.parse().ok()),
+        config_source: text(&raw.annotations, "kubernetes.io/config.source"),
+        ip: Text::default(),
+    }
+}
+
+pub(super) fn container(raw: cri::Container) -> Container {
+    let metadata = raw.metadata.unwrap_or_default();
+    let name = Text::new(&metadata.name);
+    Container {
+        id: raw.id.into(),
+        sandbox: raw.pod_sandbox_id.into(),
+        name: if name.is_empty() { text(&raw.labels, "io.kubernetes.container.name") } else { name },
+        pod: text(&raw.labels, "io.kubernetes.pod.name"),
+        namespace: text(&raw.labels, "io.kubernetes.pod.namespace"),
+        uid: text(&raw.labels, "io.kubernetes.pod.uid"),
+        attempt: metadata.attempt,
+        phase: phase(raw.state),
+        created_at: nanoseconds(raw.created_at),
+        started_at: None,
+        finished_at: None,
+        exit_code: None,
+        reason: Text::default(),
+        message: Text::default(),
+        image: image(raw.image, raw.image_ref),
+    }
+}
+
+pub(super) fn container_details(raw: cri::ContainerStatus) -> ContainerDetails {
+    ContainerDetails {
+        id: raw.id.into(),
+        phase: phase(raw.state),
+        started_at: nanoseconds(raw.started_at),
+        finished_at: nanoseconds(raw.finished_at),
+        exit_code: raw.exit_code,
+        reason: raw.reason.into(),
+        message: raw.message.into(),
+        image: image(raw.image, raw.image_ref),
+    }
+}
+
+pub(super) fn sandbox_details(raw: cri::PodSandboxStatus) -> SandboxDetails {
+    SandboxDetails {
+        id: raw.id.into(),
+        ready: raw.state == cri::PodSandboxState::SandboxReady as i32,
+        ip: raw.network.unwrap_or_default().ip.into(),
+    }
+}
+
+pub(super) fn runtime_status(version: cri::VersionResponse, status: cri::StatusResponse) -> RuntimeStatus {
+    let conditions = status.status.unwrap_or_default().conditions;
+    RuntimeStatus {
+        name: version.runtime_name.into(),
+        version: version.runtime_version.into(),
+        conditions: conditions
+            .into_iter()
+            .map(|c| RuntimeCondition {
+                kind: c.r#type.into(),
+                ok: c.status,
+                reason: c.reason.into(),
+                message: c.message.into(),
+            })
+            .collect(),
+    }
+}
+
+pub(super) fn pull(raw: content::Status) -> Pull {
+    let at = raw.started_at.unwrap_or_default();
+    let started_at = u32::try_from(at.nanos).ok().and_then(|nanos| Time::from_timestamp(at.seconds, nanos));
+    Pull {
+        reference: raw.r#ref.into(),
+        offset: u64::try_from(raw.offset).unwrap_or_default(),
+        total: u64::try_from(raw.total).ok().filter(|total| *total > 0),
+        started_at: started_at.filter(|at| at.timestamp() > 0),
+    }
+}
+
+/// What the user wrote, else what the kubelet asked for, else what it was resolved to: runtimes differ in what they fill.
+fn image(spec: Option<cri::ImageSpec>, resolved: String) -> Text {
+    let spec = spec.unwrap_or_default();
+    [spec.user_specified_image, spec.image, resolved].into_iter().find(|s| !s.is_empty()).unwrap_or_default().into()
+}
+
+fn phase(state: i32) -> ContainerPhase {
+    match cri::ContainerState::try_from(state) {
+        Ok(cri::ContainerState::ContainerCreated) => ContainerPhase::Created,
+        Ok(cri::ContainerState::ContainerRunning) => ContainerPhase::Running,
+        Ok(cri::ContainerState::ContainerExited) => ContainerPhase::Exited,
+        Ok(cri::ContainerState::ContainerUnknown) | Err(_) => ContainerPhase::Unknown,
+    }
+}
+
+/// 0 is unset; a negative time comes from a zero time of Go.
+fn nanoseconds(since_1970: i64) -> Option<Time> {
+    (since_1970 > 0).then(|| Time::from_timestamp_nanos(since_1970))
+}
+
+fn text(map: &HashMap<String, String>, key: &str) -> Text {
+    map.get(key).map(|value| Text::new(value)).unwrap_or_default()
+}

@@ -1,0 +1,221 @@
+//! Owns what the runtime listed last and what is known in more detail: it finds the differences.
+//! It must not call the runtime.
+
+use std::collections::BTreeMap;
+
+use super::runtime::{Ask, Details, Lists};
+use crate::decode::{ContainerDetails, SandboxDetails};
+use crate::observation::{Container, ContainerPhase, Fact, Sandbox};
+use crate::text::Text;
+
+/// After so many questions without an answer nothing is asked until the state changes.
+const TRIES: u8 = 3;
+
+/// Everything that is, as it was said.
+#[derive(Debug, Default)]
+pub(super) struct Inventory {
+    sandboxes: BTreeMap<Text, KeptSandbox>,
+    containers: BTreeMap<Text, KeptContainer>,
+}
+
+#[derive(Debug)]
+struct KeptSandbox {
+    said: Sandbox,
+    details: Option<SandboxDetails>,
+    tries: u8,
+}
+
+#[derive(Debug)]
+struct KeptContainer {
+    said: Container,
+    details: Option<ContainerDetails>,
+    /// The state for which details were got.
+    asked: Option<ContainerPhase>,
+    tries: u8,
+}
+
+impl Inventory {
+    /// Takes a list in, and returns what to say: all of it for an epoch, else the differences.
+    pub fn listed(&mut self, lists: Lists, epoch: bool) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        let mut before = std::mem::take(&mut self.sandboxes);
+        for mut now in lists.sandboxes {
+            let was = before.remove(&now.id);
+            let (details, tries) = was.as_ref().map_or((None, 0), |w| (w.details.clone(), w.tries));
+            if let Some(details) = &details {
+                details.merge_into(&mut now);
+            }
+            if epoch || was.is_none_or(|w| w.said != now) {
+                facts.push(Fact::Sandbox(Box::new(now.clone())));
+            }
+            self.sandboxes.insert(now.id.clone(), KeptSandbox { said: now, details, tries });
+        }
+        let gone = before.into_keys().map(Fact::SandboxGone);
+        facts.extend(gone.filter(|_| !epoch));
+
+        let mut before = std::mem::take(&mut self.containers);
+        for mut now in lists.containers {
+            let was = before.remove(&now.id);
+            let details = was.as_ref().and_then(|w| w.details.clone());
+            if let Some(details) = &details {
+                details.merge_into(&mut now);
+            }
+            let (asked, tries) = was.as_ref().map_or((None, 0), |w| (w.asked, w.tries));
+            let tries = if was.as_ref().is_some_and(|w| w.said.phase != now.phase) { 0 } else { tries };
+            if epoch || was.is_none_or(|w| w.said != now) {
+                facts.push(Fact::Container(Box::new(now.clone())));
+            }
+            self.containers.insert(now.id.clone(), KeptContainer { said: now, details, asked, tries });
+        }
+        let gone = before.into_keys().map(Fact::ContainerGone);
+        facts.extend(gone.filter(|_| !epoch));
+        facts
+    }
+
+    /// What lacks details, the newest first, containers before sandboxes.
+    ///
+    /// A created container has none yet; a sandbox that is not ready has lost its address.
+    pub fn wanted(&self, most: usize) -> Vec<Ask> {
+        let mut containers: Vec<_> = self.containers.values().filter(|c| c.lacks_details()).map(|c| &c.said).collect();
+        containers.sort_by_key(|c| std::cmp::Reverse(c.created_at));
+        let mut sandboxes: Vec<_> = self.sandboxes.values().filter(|s| s.lacks_details()).map(|s| &s.said).collect();
+        sandboxes.sort_by_key(|s| std::cmp::Reverse(s.created_at));
+        let containers = containers.into_iter().map(|c| Ask::Container(c.id.clone()));
+        containers.chain(sandboxes.into_iter().map(|s| Ask::Sandbox(s.id.clone()))).take(most).collect()
+    }
+
+    /// Takes details in, and returns what to say.
+    pub fn learned(&mut self, ask: &Ask, details: Details) -> Option<Fact> {
+        match (ask, details) {
+            (Ask::Container(id), Details::Container(details)) => {
+                let kept = self.containers.get_mut(id)?;
+                let before = kept.said.clone();
+                details.merge_into(&mut kept.said);
+                kept.details = Some(details);
+                kept.asked = Some(kept.said.phase);
+                kept.tries = 0;
+                (before != kept.said).then(|| Fact::Container(Box::new(kept.said.clone())))
+            }
+            (Ask::Sandbox(id), Details::Sandbox(details)) => {
+                let kept = self.sandboxes.get_mut(id)?;
+                let before = kept.said.clone();
+                details.merge_into(&mut kept.said);
+                kept.details = Some(details);
+                (before != kept.said).then(|| Fact::Sandbox(Box::new(kept.said.clone())))
+            }
+            _ => {
+                self.unanswered(ask);
+                None
+            }
+        }
+    }
+
+    /// No details came.
+    pub fn unanswered(&mut self, ask: &Ask) {
+        let tries = match ask {
+            Ask::Container(id) => self.containers.get_mut(id).map(|c| &mut c.tries),
+            Ask::Sandbox(id) => self.sandboxes.get_mut(id).map(|s| &mut s.tries),
+        };
+        if let Some(tries) = tries {
+            *tries = tries.saturating_add(1);
+        }
+    }
+}
+
+impl KeptContainer {
+    fn lacks_details(&self) -> bool {
+        self.said.phase != ContainerPhase::Created && self.asked != Some(self.said.phase) && self.tries < TRIES
+    }
+}
+
+impl KeptSandbox {
+    fn lacks_details(&self) -> bool {
+        self.said.ready && self.details.is_none() && self.tries < TRIES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Time;
+
+    fn container(id: &str, phase: ContainerPhase, second: i64) -> Container {
+        let text = Text::new("x");
+        Container {
+            id: id.into(),
+            sandbox: text.clone(),
+            name: text.clone(),
+            pod: text.clone(),
+            namespace: text.clone(),
+            uid: text.clone(),
+            attempt: 0,
+            phase,
+            created_at: Time::from_timestamp(second, 0),
+            started_at: None,
+            finished_at: None,
+            exit_code: None,
+            reason: Text::default(),
+            message: Text::default(),
+            image: text,
+        }
+    }
+
+    fn list(containers: &[Container]) -> Lists {
+        Lists { sandboxes: Vec::new(), containers: containers.to_vec() }
+    }
+
+    fn details(id: &str, phase: ContainerPhase) -> Details {
+        Details::Container(ContainerDetails {
+            id: id.into(),
+            phase,
+            started_at: Time::from_timestamp(9, 0),
+            finished_at: (phase == ContainerPhase::Exited).then(|| Time::from_timestamp(10, 0)).flatten(),
+            exit_code: 3,
+            reason: "Error".into(),
+            message: Text::default(),
+            image: Text::default(),
+        })
+    }
+
+    #[test]
+    fn only_differences_are_said_and_details_asked_once_a_state() {
+        use ContainerPhase::{Created, Exited, Running};
+        let (a, b) = (container("a", Running, 1), container("b", Created, 2));
+        let mut inventory = Inventory::default();
+        assert_eq!(inventory.listed(list(&[a.clone(), b.clone()]), true).len(), 2);
+        let ask = Ask::Container("a".into());
+        assert_eq!(inventory.wanted(64), [ask.clone()], "one that is created has no details");
+        assert!(inventory.learned(&ask, details("a", Running)).is_some());
+        assert!(inventory.wanted(64).is_empty());
+        assert!(inventory.listed(list(&[a.clone(), b.clone()]), false).is_empty(), "details are kept");
+
+        let exited = Container { phase: Exited, ..a.clone() };
+        let facts = inventory.listed(list(&[exited]), false);
+        assert!(
+            matches!(&facts[..], [Fact::Container(c), Fact::ContainerGone(id)]
+            if c.started_at.is_some() && c.exit_code.is_none() && id == "b"),
+            "{facts:?}"
+        );
+        let Some(Fact::Container(c)) = inventory.learned(&ask, details("a", Exited)) else { panic!("no news") };
+        assert_eq!((c.exit_code, c.reason.as_str()), (Some(3), "Error"));
+        assert!(inventory.wanted(64).is_empty());
+        // A list that was under way when it ended must not bring it back.
+        assert!(inventory.listed(list(&[a]), false).is_empty());
+    }
+
+    #[test]
+    fn rounds_are_bounded_newest_first_and_silence_is_not_asked_for_ever() {
+        let many: Vec<_> = (0..9).map(|n| container(&format!("c{n}"), ContainerPhase::Running, n)).collect();
+        let mut inventory = Inventory::default();
+        inventory.listed(list(&many), true);
+        assert_eq!(inventory.wanted(2), [Ask::Container("c8".into()), Ask::Container("c7".into())]);
+        for _ in 0..TRIES {
+            inventory.unanswered(&Ask::Container("c8".into()));
+        }
+        assert_eq!(inventory.wanted(1), [Ask::Container("c7".into())]);
+        let mut ended = many.clone();
+        ended[8].phase = ContainerPhase::Exited;
+        inventory.listed(list(&ended), false);
+        assert_eq!(inventory.wanted(1), [Ask::Container("c8".into())], "a new state is a new question");
+    }
+}

@@ -1,0 +1,81 @@
+//! Owns image pulls as a source: what is on its way into containerd's content store.
+//! It must not guess which image an ingest belongs to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::endpoint::connect;
+use super::pace::Pace;
+use super::runtime::ReadOnlyRuntime;
+use crate::observation::{Fact, Pull};
+use crate::observe::{Attempt, Failure, Outlet};
+use crate::text::Text;
+
+/// Reading a directory of the content store takes milliseconds.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Active ingests of the containerd behind one socket; for [`crate::observation::Source::Pulls`].
+#[derive(Debug)]
+pub struct PullsSource {
+    endpoint: PathBuf,
+    pace: Pace,
+}
+
+impl PullsSource {
+    /// The containerd whose socket is at `endpoint`.
+    pub fn new(endpoint: impl Into<PathBuf>) -> Self {
+        Self { endpoint: endpoint.into(), pace: Pace::default() }
+    }
+
+    /// The same at another pace.
+    pub fn with_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+}
+
+impl Attempt for PullsSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        let runtime = match connect(&self.endpoint).await {
+            Ok(channel) => ReadOnlyRuntime::new(channel),
+            Err(failure) => return failure,
+        };
+        let mut said: Option<BTreeMap<Text, Pull>> = None;
+        loop {
+            let began = Instant::now();
+            let pulls = match runtime.clone().ingests(DEADLINE).await {
+                Ok(pulls) => pulls,
+                Err(error) if error.is_unimplemented() => {
+                    return Failure::Off("this runtime does not tell how far a pull is; containerd does".into());
+                }
+                Err(error) => return error.ends(&self.endpoint),
+            };
+            let took = began.elapsed();
+            out.live().await;
+            let now: BTreeMap<_, _> = pulls.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
+            match &said {
+                None => {
+                    out.begin_epoch().await;
+                    for fact in differences(&BTreeMap::new(), &now) {
+                        out.say(fact).await;
+                    }
+                    out.end_epoch().await;
+                }
+                Some(before) if *before == now => out.say(Fact::Alive).await,
+                Some(before) => {
+                    for fact in differences(before, &now) {
+                        out.say(fact).await;
+                    }
+                }
+            }
+            said = Some(now);
+            tokio::time::sleep(self.pace.spacing.max(self.pace.rest_after(took))).await;
+        }
+    }
+}
+
+fn differences(before: &BTreeMap<Text, Pull>, now: &BTreeMap<Text, Pull>) -> Vec<Fact> {
+    let gone = before.keys().filter(|key| !now.contains_key(*key)).cloned().map(Fact::PullGone);
+    let moved = now.iter().filter(|(key, pull)| before.get(*key) != Some(*pull));
+    gone.chain(moved.map(|(_, pull)| Fact::Pull(pull.clone()))).collect()
+}

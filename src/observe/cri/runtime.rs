@@ -1,0 +1,195 @@
+//! Owns every call to the runtime that this program can make; nothing else sees a generated client.
+//! It must not gain a call that changes anything, nor one that asks for a verbose answer.
+
+use std::time::Duration;
+
+use futures_util::future::ready;
+use futures_util::{Stream, TryFutureExt, TryStreamExt};
+use prost::Message;
+use tonic::metadata::MetadataValue;
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+
+use super::convert;
+use super::failure::{CallError, Why};
+use crate::decode::{ContainerDetails, SandboxDetails};
+use crate::observation::{Container, Pull, RuntimeStatus, Sandbox};
+use crate::proto::content::{ListStatusesRequest, content_client::ContentClient};
+use crate::proto::cri::runtime_service_client::RuntimeServiceClient;
+use crate::proto::cri::{
+    ContainerStatusRequest, ListContainersRequest, ListPodSandboxRequest, PodSandboxStatusRequest, StatusRequest,
+    VersionRequest,
+};
+use crate::proto::events::{Envelope, SubscribeRequest, TaskExit, events_client::EventsClient};
+use crate::text::Text;
+
+/// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+/// containerd's namespace for everything that came over CRI.
+const NAMESPACE: &str = "k8s.io";
+/// What of containerd's events is sent to us at all. Exec probes make many others.
+const FILTERS: [&str; 2] = [
+    r#"namespace=="k8s.io",topic~="^/tasks/(create|start|exit|oom|delete|paused|resumed)$""#,
+    r#"namespace=="k8s.io",topic~="^/(containers|sandbox)""#,
+];
+
+/// Both lists.
+#[derive(Debug)]
+pub(super) struct Lists {
+    /// ListPodSandbox.
+    pub sandboxes: Vec<Sandbox>,
+    /// ListContainers.
+    pub containers: Vec<Container>,
+}
+
+/// Something whose status is wanted, by its id.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Ask {
+    /// ContainerStatus.
+    Container(Text),
+    /// PodSandboxStatus.
+    Sandbox(Text),
+}
+
+/// The status that was asked for.
+#[derive(Debug)]
+pub(super) enum Details {
+    /// ContainerStatus.
+    Container(ContainerDetails),
+    /// PodSandboxStatus.
+    Sandbox(SandboxDetails),
+    /// The runtime answered without a status.
+    None,
+}
+
+/// The runtime, as far as it can be looked at. Every call consumes a clone, which is cheap.
+#[derive(Clone, Debug)]
+pub(super) struct ReadOnlyRuntime {
+    cri: RuntimeServiceClient<Channel>,
+    events: EventsClient<Channel>,
+    content: ContentClient<Channel>,
+}
+
+impl ReadOnlyRuntime {
+    /// Speaks over `channel`.
+    pub fn new(channel: Channel) -> Self {
+        Self {
+            cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
+            events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
+            content: ContentClient::new(channel).max_decoding_message_size(MAX_ANSWER),
+        }
+    }
+
+    /// Version and Status.
+    pub async fn identity(mut self, deadline: Duration) -> Result<RuntimeStatus, CallError> {
+        // The version that the kubelet sends.
+        let request = VersionRequest { version: "0.1.0".to_owned() };
+        let version = within("Version", deadline, self.cri.version(request)).await?;
+        let status = within("Status", deadline, self.cri.status(StatusRequest {})).await?;
+        Ok(convert::runtime_status(version, status))
+    }
+
+    /// ListPodSandbox, then ListContainers: what the kubelet's PLEG calls, in its order.
+    pub async fn lists(mut self, deadline: Duration) -> Result<Lists, CallError> {
+        let request = ListPodSandboxRequest {};
+        let sandboxes = within("ListPodSandbox", deadline, self.cri.list_pod_sandbox(request)).await?;
+        let request = ListContainersRequest {};
+        let containers = within("ListContainers", deadline, self.cri.list_containers(request)).await?;
+        Ok(Lists {
+            sandboxes: sandboxes.items.into_iter().map(convert::sandbox).collect(),
+            containers: containers.containers.into_iter().map(convert::container).collect(),
+        })
+    }
+
+    /// ContainerStatus or PodSandboxStatus.
+    pub async fn details(mut self, ask: &Ask, deadline: Duration) -> Result<Details, CallError> {
+        Ok(match ask {
+            Ask::Container(id) => {
+                let request = ContainerStatusRequest { container_id: id.to_string() };
+                let answer = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
+                answer.status.map_or(Details::None, |s| Details::Container(convert::container_details(s)))
+            }
+            Ask::Sandbox(id) => {
+                let request = PodSandboxStatusRequest { pod_sandbox_id: id.to_string() };
+                let answer = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
+                answer.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
+            }
+        })
+    }
+
+    /// containerd's events, as far as they mean that a list would differ. A broadcast: nobody else misses anything.
+    ///
+    /// It has no deadline because containerd answers with the first event and not before.
+    pub fn changes(mut self) -> impl Stream<Item = Result<(), Status>> + Send + 'static {
+        let request = in_namespace(SubscribeRequest { filters: FILTERS.map(str::to_owned).to_vec() });
+        let opening = async move { self.events.subscribe(request).await.map(Response::into_inner) };
+        opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(is_change(&envelope).then_some(()))))
+    }
+
+    /// ListStatuses of containerd's content store.
+    pub async fn ingests(mut self, deadline: Duration) -> Result<Vec<Pull>, CallError> {
+        let request = in_namespace(ListStatusesRequest { filters: Vec::new() });
+        let answer = within("ListStatuses", deadline, self.content.list_statuses(request)).await?;
+        Ok(answer.statuses.into_iter().map(convert::pull).collect())
+    }
+}
+
+fn in_namespace<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.metadata_mut().insert("containerd-namespace", MetadataValue::from_static(NAMESPACE));
+    request
+}
+
+async fn within<T>(
+    call: &'static str,
+    deadline: Duration,
+    answer: impl Future<Output = Result<Response<T>, Status>>,
+) -> Result<T, CallError> {
+    let why = match tokio::time::timeout(deadline, answer).await {
+        Ok(Ok(answer)) => return Ok(answer.into_inner()),
+        Ok(Err(status)) => Why::Answer(Box::new(status)),
+        Err(_) => Why::Late(deadline),
+    };
+    Err(CallError { call, why })
+}
+
+/// Not every version of containerd need honour the filters, and none can compare two fields of an event.
+fn is_change(envelope: &Envelope) -> bool {
+    if envelope.namespace != NAMESPACE {
+        return false;
+    }
+    match envelope.topic.as_str() {
+        "/tasks/exit" => !is_exec_exit(envelope),
+        topic if topic.starts_with("/tasks/exec-") => false,
+        topic => ["/tasks/", "/containers/", "/sandbox"].iter().any(|begin| topic.starts_with(begin)),
+    }
+}
+
+/// An executed process has an id of its own within the container, the container's first process has the container's.
+fn is_exec_exit(envelope: &Envelope) -> bool {
+    let exit = envelope.event.as_ref().and_then(|event| TaskExit::decode(event.value.as_slice()).ok());
+    exit.is_some_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(namespace: &str, topic: &str, ids: (&str, &str)) -> Envelope {
+        let exit = TaskExit { container_id: ids.0.into(), id: ids.1.into() };
+        let event = prost_types::Any { type_url: "containerd.events.TaskExit".into(), value: exit.encode_to_vec() };
+        Envelope { timestamp: None, namespace: namespace.into(), topic: topic.into(), event: Some(event) }
+    }
+
+    #[test]
+    fn exec_probes_wake_nobody() {
+        let wakes = |topic, ids| is_change(&envelope("k8s.io", topic, ids));
+        assert!(wakes("/tasks/exit", ("a", "a")));
+        assert!(!wakes("/tasks/exit", ("a", "b")));
+        assert!(!wakes("/tasks/exec-started", ("a", "b")));
+        assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
+        assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
+        assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
+        assert!(!is_change(&envelope("moby", "/tasks/exit", ("a", "a"))));
+    }
+}

@@ -1,0 +1,254 @@
+//! Owns the runtime as a source: its lists, what wakes them, its status, and the details of what changed.
+//! It must not have two lists in flight, nor hide that one has not been answered.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Instant;
+
+use futures_util::stream::{self, Stream, StreamExt};
+use tokio::time::sleep_until;
+use tonic::Status;
+
+use super::endpoint::connect;
+use super::failure::CallError;
+use super::inventory::Inventory;
+use super::pace::{Listed, Pace};
+use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
+use crate::observation::{Call, Fact, RuntimeStatus};
+use crate::observe::{Attempt, Failure, Outlet};
+
+type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+type Coming<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
+
+/// Sandboxes and containers of the runtime behind one socket; for [`crate::observation::Source::Cri`].
+#[derive(Debug)]
+pub struct CriSource {
+    endpoint: PathBuf,
+    pace: Pace,
+    /// Outlives an attempt: what a container's start was stays true.
+    inventory: Inventory,
+}
+
+impl CriSource {
+    /// The runtime whose socket is at `endpoint`.
+    pub fn new(endpoint: impl Into<PathBuf>) -> Self {
+        Self { endpoint: endpoint.into(), pace: Pace::default(), inventory: Inventory::default() }
+    }
+
+    /// The same at another pace.
+    pub fn with_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+}
+
+impl Attempt for CriSource {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        match connect(&self.endpoint).await {
+            Ok(channel) => Watch::new(self, ReadOnlyRuntime::new(channel)).run(out).await,
+            Err(failure) => failure,
+        }
+    }
+}
+
+/// One attempt: what is in flight, and what is due.
+struct Watch<'a> {
+    source: &'a mut CriSource,
+    runtime: ReadOnlyRuntime,
+    /// Nothing was listed yet in this attempt: the next list is an epoch.
+    first: bool,
+    list: Pending<Result<Lists, CallError>>,
+    list_began: Instant,
+    list_due: Instant,
+    last: Option<Listed>,
+    /// First event since the last list began.
+    woken: Option<Instant>,
+    changes: Coming<Result<(), Status>>,
+    /// The runtime has no event service.
+    no_events: bool,
+    identity: Pending<Result<RuntimeStatus, CallError>>,
+    identity_due: Instant,
+    said: Option<RuntimeStatus>,
+    details: Coming<(Ask, Result<Details, CallError>)>,
+    /// When to look again for what lacks details, if anything might.
+    details_due: Option<Instant>,
+    /// No details are asked for before that.
+    details_rest: Instant,
+}
+
+impl<'a> Watch<'a> {
+    fn new(source: &'a mut CriSource, runtime: ReadOnlyRuntime) -> Self {
+        let now = Instant::now();
+        Self {
+            source,
+            runtime,
+            first: true,
+            list: None,
+            list_began: now,
+            list_due: now,
+            last: None,
+            woken: None,
+            changes: None,
+            no_events: false,
+            identity: None,
+            identity_due: now,
+            said: None,
+            details: None,
+            details_due: None,
+            details_rest: now,
+        }
+    }
+
+    /// Observes until a list fails. The status calls go beside the lists: a runtime that hangs from the beginning must
+    /// show as a list in flight and not as silence.
+    async fn run(mut self, out: &mut Outlet) -> Failure {
+        loop {
+            if let Some(last) = self.last {
+                self.list_due = self.source.pace.due(last, self.woken, self.changes.is_some());
+            }
+            tokio::select! {
+                biased;
+                () = at(self.identity_due), if self.identity.is_none() => self.ask_identity(),
+                () = at(self.list_due), if self.list.is_none() => self.begin_list(out).await,
+                answer = pending(&mut self.list) => {
+                    if let Err(failure) = self.end_list(answer, out).await {
+                        return failure;
+                    }
+                }
+                answer = pending(&mut self.identity) => self.end_identity(answer, out).await,
+                answer = coming(&mut self.details) => self.take_details(answer, out).await,
+                () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
+                change = coming(&mut self.changes) => self.take_change(change),
+            }
+        }
+    }
+
+    async fn begin_list(&mut self, out: &mut Outlet) {
+        self.list_began = out.call_begin(Call::CriList).await;
+        self.woken = None;
+        self.list = Some(Box::pin(self.runtime.clone().lists(self.source.pace.list_deadline)));
+    }
+
+    async fn end_list(&mut self, answer: Result<Lists, CallError>, out: &mut Outlet) -> Result<(), Failure> {
+        let (began, ended) = (self.list_began, Instant::now());
+        self.list = None;
+        let took = ended.duration_since(began);
+        let lists = match answer {
+            Ok(lists) => lists,
+            Err(error) => {
+                out.call_took(Call::CriList, took, Some(error.told(&self.source.endpoint))).await;
+                return Err(error.ends(&self.source.endpoint));
+            }
+        };
+        out.call_took(Call::CriList, took, None).await;
+        out.live().await;
+        let epoch = std::mem::take(&mut self.first);
+        if epoch {
+            out.begin_epoch().await;
+        }
+        for fact in self.source.inventory.listed(lists, epoch) {
+            out.say(fact).await;
+        }
+        if epoch {
+            out.end_epoch().await;
+        }
+        self.last = Some(Listed { began, ended });
+        self.details_due = Some(self.details_rest.max(ended));
+        Ok(())
+    }
+
+    fn ask_identity(&mut self) {
+        self.identity = Some(Box::pin(self.runtime.clone().identity(self.source.pace.status_deadline)));
+        if self.changes.is_none() && !self.no_events {
+            self.changes = Some(Box::pin(self.runtime.clone().changes()));
+        }
+    }
+
+    /// That the status cannot be had ends nothing: the lists tell whether the runtime is there.
+    async fn end_identity(&mut self, answer: Result<RuntimeStatus, CallError>, out: &mut Outlet) {
+        self.identity = None;
+        self.identity_due = Instant::now() + self.source.pace.status_every;
+        let Ok(status) = answer else { return };
+        out.live().await;
+        if self.said.as_ref() != Some(&status) {
+            self.said = Some(status.clone());
+            out.say(Fact::RuntimeStatus(Box::new(status))).await;
+        }
+    }
+
+    /// A stream that ends means that something happened to the runtime: the list that follows finds out.
+    fn take_change(&mut self, change: Option<Result<(), Status>>) {
+        match change {
+            Some(Ok(())) => {}
+            Some(Err(status)) if status.code() == tonic::Code::Unimplemented => {
+                (self.changes, self.no_events) = (None, true);
+                return;
+            }
+            Some(Err(_)) | None => self.changes = None,
+        }
+        self.woken.get_or_insert_with(Instant::now);
+    }
+
+    fn begin_details(&mut self) {
+        self.details_due = None;
+        let asks = self.source.inventory.wanted(self.source.pace.details);
+        if asks.is_empty() {
+            return;
+        }
+        let (runtime, deadline) = (self.runtime.clone(), self.source.pace.status_deadline);
+        self.details = Some(Box::pin(stream::iter(asks).then(move |ask| {
+            let runtime = runtime.clone();
+            async move {
+                let answer = runtime.details(&ask, deadline).await;
+                (ask, answer)
+            }
+        })));
+    }
+
+    async fn take_details(&mut self, answer: Option<(Ask, Result<Details, CallError>)>, out: &mut Outlet) {
+        let rest = match answer {
+            Some((ask, Ok(details))) => {
+                if let Some(fact) = self.source.inventory.learned(&ask, details) {
+                    out.say(fact).await;
+                }
+                return;
+            }
+            Some((ask, Err(error))) => {
+                self.source.inventory.unanswered(&ask);
+                // One that hangs in the runtime is not followed by sixty more.
+                if !error.is_late() {
+                    return;
+                }
+                self.source.pace.rest
+            }
+            None => self.source.pace.spacing,
+        };
+        self.details = None;
+        self.details_rest = Instant::now() + rest;
+        self.details_due = Some(self.details_rest);
+    }
+}
+
+async fn at(instant: Instant) {
+    sleep_until(instant.into()).await;
+}
+
+async fn at_some(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => at(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn pending<T>(future: &mut Pending<T>) -> T {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn coming<T>(stream: &mut Coming<T>) -> Option<T> {
+    match stream {
+        Some(stream) => stream.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,282 @@
+//! A container runtime that answers what a test tells it, on a unix socket, and counts every call by name.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use tokio::net::UnixListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tonic::codegen::Service;
+use tonic::server::NamedService;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+
+#[allow(clippy::all)]
+pub mod cri {
+    include!(concat!(env!("OUT_DIR"), "/fake/runtime.v1.rs"));
+}
+#[allow(clippy::all)]
+pub mod events {
+    include!(concat!(env!("OUT_DIR"), "/fake/containerd.services.events.v1.rs"));
+}
+#[allow(clippy::all)]
+pub mod content {
+    include!(concat!(env!("OUT_DIR"), "/fake/containerd.services.content.v1.rs"));
+}
+
+use content::content_server::{Content, ContentServer};
+use cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
+use events::events_server::{Events, EventsServer};
+
+/// What the runtime answers.
+#[derive(Default)]
+pub struct State {
+    pub sandboxes: Vec<cri::PodSandbox>,
+    pub sandbox_ip: String,
+    pub containers: Vec<cri::Container>,
+    pub statuses: BTreeMap<String, cri::ContainerStatus>,
+    pub ingests: Vec<content::Status>,
+    pub list_delay: Duration,
+    pub lists_in_flight: u32,
+    pub most_lists_in_flight: u32,
+    pub calls: BTreeMap<String, u32>,
+    subscribers: Vec<mpsc::UnboundedSender<events::Envelope>>,
+}
+
+#[derive(Clone)]
+pub struct Fake {
+    pub state: Arc<Mutex<State>>,
+    /// True while nothing is answered.
+    hang: watch::Sender<bool>,
+}
+
+/// A running server; dropping it ends it and every connection, and takes the socket away.
+pub struct Served {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    path: PathBuf,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join();
+        }
+        _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A list in flight.
+struct InFlight(Arc<Mutex<State>>);
+
+impl InFlight {
+    fn begin(state: &Arc<Mutex<State>>) -> Self {
+        let mut held = state.lock().unwrap();
+        held.lists_in_flight += 1;
+        held.most_lists_in_flight = held.most_lists_in_flight.max(held.lists_in_flight);
+        Self(Arc::clone(state))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().lists_in_flight -= 1;
+    }
+}
+
+impl Fake {
+    pub fn new() -> Self {
+        Self { state: Arc::default(), hang: watch::channel(false).0 }
+    }
+
+    /// Serves on `path` from a thread of its own; `containerd` adds events and the content store.
+    pub fn serve(&self, path: &Path, containerd: bool) -> Served {
+        let listener = std::os::unix::net::UnixListener::bind(path).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let fake = self.clone();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                tokio::select! { () = fake.run(listener, containerd) => {}, _ = stopped => {} }
+            });
+        });
+        Served { stop: Some(stop), thread: Some(thread), path: path.to_owned() }
+    }
+
+    async fn run(&self, listener: std::os::unix::net::UnixListener, containerd: bool) {
+        let listener = UnixListener::from_std(listener).unwrap();
+        let incoming = stream::unfold(listener, |l| async move { Some((l.accept().await.map(|(s, _)| s), l)) });
+        let cri = RuntimeServiceServer::new(self.clone()).max_encoding_message_size(64 << 20);
+        let mut router = Server::builder().add_service(self.counted(cri));
+        if containerd {
+            router = router.add_service(self.counted(EventsServer::new(self.clone())));
+            router = router.add_service(self.counted(ContentServer::new(self.clone())));
+        }
+        router.serve_with_incoming(incoming).await.unwrap();
+    }
+
+    fn counted<S>(&self, inner: S) -> Counted<S> {
+        Counted { inner, state: Arc::clone(&self.state) }
+    }
+
+    pub fn hang(&self, hang: bool) {
+        self.hang.send_replace(hang);
+    }
+
+    pub fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap());
+    }
+
+    pub fn count(&self, call: &str) -> u32 {
+        let state = self.state.lock().unwrap();
+        state.calls.iter().filter(|(name, _)| name.ends_with(&format!("/{call}"))).map(|(_, n)| *n).sum()
+    }
+
+    pub fn event(&self, topic: &str, container: &str, id: &str) {
+        use prost::Message;
+        let exit = events::TaskExit { container_id: container.into(), id: id.into() };
+        let event = prost_types::Any { type_url: "containerd.events.TaskExit".into(), value: exit.encode_to_vec() };
+        let envelope =
+            events::Envelope { timestamp: None, namespace: "k8s.io".into(), topic: topic.into(), event: Some(event) };
+        self.state.lock().unwrap().subscribers.retain(|s| s.send(envelope.clone()).is_ok());
+    }
+
+    async fn ready(&self) {
+        _ = self.hang.subscribe().wait_for(|hang| !hang).await;
+    }
+
+    async fn listing<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
+        let _in_flight = InFlight::begin(&self.state);
+        let delay = self.state.lock().unwrap().list_delay;
+        tokio::time::sleep(delay).await;
+        self.ready().await;
+        let answer = answer(&self.state.lock().unwrap());
+        Ok(Response::new(answer))
+    }
+}
+
+/// Counts what reaches a service, by its whole path.
+#[derive(Clone)]
+struct Counted<S> {
+    inner: S,
+    state: Arc<Mutex<State>>,
+}
+
+impl<S: NamedService> NamedService for Counted<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S, B> Service<http::Request<B>> for Counted<S>
+where
+    S: Service<http::Request<B>, Error = Infallible>,
+{
+    type Response = S::Response;
+    type Error = Infallible;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> S::Future {
+        let path = request.uri().path().to_owned();
+        *self.state.lock().unwrap().calls.entry(path).or_default() += 1;
+        self.inner.call(request)
+    }
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl RuntimeService for Fake {
+    async fn version(&self, request: Request<cri::VersionRequest>) -> Answer<cri::VersionResponse> {
+        self.ready().await;
+        assert_eq!(request.into_inner().version, "0.1.0");
+        Ok(Response::new(cri::VersionResponse {
+            version: "0.1.0".into(),
+            runtime_name: "fake".into(),
+            runtime_version: "1.2.3".into(),
+            runtime_api_version: "v1".into(),
+        }))
+    }
+
+    async fn status(&self, _: Request<cri::StatusRequest>) -> Answer<cri::StatusResponse> {
+        self.ready().await;
+        let condition = |kind: &str, status| cri::RuntimeCondition {
+            r#type: kind.into(),
+            status,
+            reason: if status { String::new() } else { "NetworkPluginNotReady".into() },
+            message: String::new(),
+        };
+        let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", false)];
+        Ok(Response::new(cri::StatusResponse { status: Some(cri::RuntimeStatus { conditions }) }))
+    }
+
+    async fn list_pod_sandbox(&self, _: Request<cri::ListPodSandboxRequest>) -> Answer<cri::ListPodSandboxResponse> {
+        self.listing(|s| cri::ListPodSandboxResponse { items: s.sandboxes.clone() }).await
+    }
+
+    async fn list_containers(&self, _: Request<cri::ListContainersRequest>) -> Answer<cri::ListContainersResponse> {
+        self.listing(|s| cri::ListContainersResponse { containers: s.containers.clone() }).await
+    }
+
+    async fn pod_sandbox_status(
+        &self,
+        request: Request<cri::PodSandboxStatusRequest>,
+    ) -> Answer<cri::PodSandboxStatusResponse> {
+        self.ready().await;
+        let id = request.into_inner().pod_sandbox_id;
+        let network = Some(cri::PodSandboxNetworkStatus { ip: self.state.lock().unwrap().sandbox_ip.clone() });
+        Ok(Response::new(cri::PodSandboxStatusResponse {
+            status: Some(cri::PodSandboxStatus { id, state: 0, network }),
+        }))
+    }
+
+    async fn container_status(
+        &self,
+        request: Request<cri::ContainerStatusRequest>,
+    ) -> Answer<cri::ContainerStatusResponse> {
+        self.ready().await;
+        let id = request.into_inner().container_id;
+        match self.state.lock().unwrap().statuses.get(&id) {
+            Some(status) => Ok(Response::new(cri::ContainerStatusResponse { status: Some(status.clone()) })),
+            None => Err(Status::not_found(id)),
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl Events for Fake {
+    type SubscribeStream = Pin<Box<dyn Stream<Item = Result<events::Envelope, Status>> + Send>>;
+
+    /// As containerd does, answers with the first event and not before.
+    async fn subscribe(&self, _: Request<events::SubscribeRequest>) -> Answer<Self::SubscribeStream> {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        self.state.lock().unwrap().subscribers.push(tx);
+        let first = rx.recv().await;
+        let begin = stream::iter(first.map(Ok));
+        let rest = stream::unfold(rx, |mut rx| async move { rx.recv().await.map(|e| (Ok(e), rx)) });
+        Ok(Response::new(Box::pin(begin.chain(rest))))
+    }
+}
+
+#[tonic::async_trait]
+impl Content for Fake {
+    async fn list_statuses(
+        &self,
+        request: Request<content::ListStatusesRequest>,
+    ) -> Answer<content::ListStatusesResponse> {
+        assert_eq!(request.metadata().get("containerd-namespace").unwrap(), "k8s.io");
+        self.ready().await;
+        let statuses = self.state.lock().unwrap().ingests.clone();
+        Ok(Response::new(content::ListStatusesResponse { statuses }))
+    }
+}

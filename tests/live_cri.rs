@@ -1,0 +1,543 @@
+//! The runtime as a source, against a fake on a real unix socket: what is said, when it is asked, and how it fails.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fake_runtime;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fake_runtime::{Fake, content, cri};
+use kpodtrace::observation::{
+    Call, Container, ContainerPhase, ErrorKind, Fact, Observation, Sandbox, Source, SourceError, SourceState,
+};
+use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, PullsSource, supervise};
+use tokio::sync::mpsc;
+
+/// Waiting for something that must come; long, because machines are slow.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Waiting for something that must not come.
+const A_WHILE: Duration = Duration::from_millis(400);
+const MS: Duration = Duration::from_millis(1);
+
+/// A folder for one socket.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("kpt-{name}-{}", std::process::id()));
+        _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.0.join("r.sock")
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a supervised source says.
+struct Said {
+    rx: mpsc::Receiver<Observation>,
+    task: tokio::task::JoinHandle<()>,
+    epochs: u32,
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Said {
+    fn by(kind: Source, source: impl Attempt + 'static) -> Self {
+        let (tx, rx) = mpsc::channel(4096);
+        let back_off = BackOff { first: 20 * MS, limit: 100 * MS, forbidden: 100 * MS };
+        Self { rx, task: tokio::spawn(supervise(source, Outlet::new(kind, Clock::begin(), tx), back_off)), epochs: 0 }
+    }
+
+    fn cri(path: &Path, pace: CriPace) -> Self {
+        Self::by(Source::Cri, CriSource::new(path).with_pace(pace))
+    }
+
+    /// The next fact that `pick` picks something of.
+    async fn until<T>(&mut self, what: &str, mut pick: impl FnMut(&Fact) -> Option<T>) -> T {
+        let mut seen = Vec::new();
+        let end = tokio::time::Instant::now() + PATIENCE;
+        while let Ok(Some(observation)) = tokio::time::timeout_at(end, self.rx.recv()).await {
+            self.epochs += u32::from(observation.fact == Fact::EpochBegin);
+            if let Some(picked) = pick(&observation.fact) {
+                return picked;
+            }
+            seen.push(observation.fact);
+        }
+        panic!("never came: {what}; seen: {seen:#?}");
+    }
+
+    async fn container(&mut self, pick: impl Fn(&Container) -> bool) -> Container {
+        self.until("a container", |f| match f {
+            Fact::Container(c) if pick(c) => Some((**c).clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn sandbox(&mut self, pick: impl Fn(&Sandbox) -> bool) -> Sandbox {
+        self.until("a sandbox", |f| match f {
+            Fact::Sandbox(s) if pick(s) => Some((**s).clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn live(&mut self) {
+        self.until("live", |f| matches!(f, Fact::SourceState(SourceState::Live { .. })).then_some(())).await;
+    }
+
+    async fn retrying(&mut self) -> SourceError {
+        self.until("retrying", |f| match f {
+            Fact::SourceState(SourceState::Retrying { error, .. }) => Some(error.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn call_ends(&mut self) -> Option<SourceError> {
+        self.until("the end of a list", |f| match f {
+            Fact::CallEnd { call: Call::CriList, error, .. } => Some(error.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Everything that comes for a while.
+    async fn for_a_while(&mut self) -> Vec<Fact> {
+        tokio::time::sleep(A_WHILE).await;
+        let mut facts = Vec::new();
+        while let Ok(observation) = self.rx.try_recv() {
+            facts.push(observation.fact);
+        }
+        facts
+    }
+}
+
+fn quick() -> CriPace {
+    CriPace { spacing: 50 * MS, settle: 10 * MS, ..CriPace::default() }
+}
+
+fn map(pairs: &[(&str, &str)]) -> std::collections::HashMap<String, String> {
+    pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+}
+
+const BORN: i64 = 1_795_951_277_612_222_610;
+
+fn sandbox(id: &str) -> cri::PodSandbox {
+    cri::PodSandbox {
+        id: id.into(),
+        metadata: Some(cri::PodSandboxMetadata {
+            name: "web".into(),
+            uid: "u1".into(),
+            namespace: "shop".into(),
+            attempt: 2,
+        }),
+        state: 0,
+        created_at: BORN,
+        annotations: map(&[
+            ("kubernetes.io/config.seen", "2026-11-29T11:21:17.5Z"),
+            ("kubernetes.io/config.source", "api"),
+            ("secret", "hunter2"),
+        ]),
+    }
+}
+
+fn container(id: &str, state: i32) -> cri::Container {
+    cri::Container {
+        id: id.into(),
+        pod_sandbox_id: "s1".into(),
+        metadata: Some(cri::ContainerMetadata { name: "app".into(), attempt: 1 }),
+        image: Some(cri::ImageSpec { image: "sha256:1".into(), user_specified_image: "app:1".into() }),
+        image_ref: "sha256:1".into(),
+        state,
+        created_at: BORN,
+        labels: map(&[
+            ("io.kubernetes.pod.name", "web"),
+            ("io.kubernetes.pod.namespace", "shop"),
+            ("io.kubernetes.pod.uid", "u1"),
+            ("secret", "hunter2"),
+        ]),
+    }
+}
+
+fn status(id: &str, state: i32) -> cri::ContainerStatus {
+    cri::ContainerStatus {
+        id: id.into(),
+        state,
+        started_at: BORN + 1,
+        finished_at: if state == 2 { BORN + 2 } else { 0 },
+        exit_code: if state == 2 { 137 } else { 0 },
+        reason: if state == 2 { "OOMKilled".into() } else { String::new() },
+        ..Default::default()
+    }
+}
+
+fn one_pod() -> Fake {
+    let fake = Fake::new();
+    fake.set(|s| {
+        s.sandboxes = vec![sandbox("s1")];
+        s.sandbox_ip = "10.0.0.7".into();
+        s.containers = vec![container("c1", 1)];
+        s.statuses = BTreeMap::from([("c1".into(), status("c1", 1))]);
+    });
+    fake
+}
+
+/// Nothing but looking was asked of the runtime, and never two lists at once.
+fn only_looked(fake: &Fake) {
+    const MAY: [&str; 8] = [
+        "/runtime.v1.RuntimeService/Version",
+        "/runtime.v1.RuntimeService/Status",
+        "/runtime.v1.RuntimeService/ListPodSandbox",
+        "/runtime.v1.RuntimeService/PodSandboxStatus",
+        "/runtime.v1.RuntimeService/ListContainers",
+        "/runtime.v1.RuntimeService/ContainerStatus",
+        "/containerd.services.events.v1.Events/Subscribe",
+        "/containerd.services.content.v1.Content/ListStatuses",
+    ];
+    let state = fake.state.lock().unwrap();
+    let other: Vec<_> = state.calls.keys().filter(|path| !MAY.contains(&path.as_str())).collect();
+    assert!(other.is_empty(), "{other:?}");
+    assert!(state.most_lists_in_flight <= 1, "two lists at once");
+}
+
+#[tokio::test]
+async fn what_is_there_and_what_changes_is_said_and_nothing_twice() {
+    let dir = Dir::new("changes");
+    let fake = one_pod();
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), quick());
+    let mut begun = false;
+    let runtime = said
+        .until("the runtime's status", |f| {
+            begun |= matches!(f, Fact::CallBegin(Call::CriList));
+            match f {
+                Fact::RuntimeStatus(r) => Some((**r).clone()),
+                _ => None,
+            }
+        })
+        .await;
+    assert_eq!((runtime.name.as_str(), runtime.version.as_str()), ("fake", "1.2.3"));
+    assert_eq!((runtime.conditions.len(), runtime.conditions[1].ok), (2, false));
+    let s = said.sandbox(|s| s.ip == "10.0.0.7" || s.ip.is_empty()).await;
+    assert_eq!((s.name.as_str(), s.namespace.as_str(), s.uid.as_str(), s.attempt), ("web", "shop", "u1", 2));
+    assert!(s.ready && s.seen.is_some() && s.created_at.is_some());
+    assert_eq!(s.config_source, "api");
+    let c = said.container(|c| c.id == "c1").await;
+    assert_eq!((c.pod.as_str(), c.name.as_str(), c.image.as_str(), c.attempt), ("web", "app", "app:1", 1));
+    assert_eq!((c.phase, c.started_at), (ContainerPhase::Running, None));
+    let c = said.container(|c| c.started_at.is_some()).await;
+    assert_eq!(c.exit_code, None);
+    said.sandbox(|s| s.ip == "10.0.0.7").await;
+
+    // Nothing changes: no further list, for a while. An exec probe is no change.
+    let lists = fake.count("ListContainers");
+    fake.event("/tasks/exec-added", "c1", "probe");
+    fake.event("/tasks/exec-started", "c1", "probe");
+    fake.event("/tasks/exit", "c1", "probe");
+    assert_eq!(said.for_a_while().await, []);
+    assert_eq!(fake.count("ListContainers"), lists);
+
+    fake.set(|s| {
+        s.containers[0].state = 2;
+        s.statuses.insert("c1".into(), status("c1", 2));
+    });
+    fake.event("/tasks/exit", "c1", "c1");
+    let c = said.container(|c| c.exit_code.is_some()).await;
+    assert_eq!((c.phase, c.exit_code, c.reason.as_str()), (ContainerPhase::Exited, Some(137), "OOMKilled"));
+    assert!(c.finished_at > c.started_at);
+    assert_eq!(fake.count("ContainerStatus"), 2, "once for each state");
+    assert_eq!(fake.count("PodSandboxStatus"), 1);
+
+    fake.set(|s| {
+        s.containers.clear();
+        s.sandboxes.clear();
+    });
+    fake.event("/containers/delete", "", "");
+    said.until("a sandbox that is gone", |f| (*f == Fact::SandboxGone("s1".into())).then_some(())).await;
+    said.until("a container that is gone", |f| (*f == Fact::ContainerGone("c1".into())).then_some(())).await;
+    assert_eq!(said.epochs, 1);
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn events_are_gathered_and_silence_still_lists() {
+    let dir = Dir::new("pace");
+    let fake = one_pod();
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said =
+        Said::cri(&dir.socket(), CriPace { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
+    said.call_ends().await;
+    let began = Instant::now();
+    while began.elapsed() < 900 * MS {
+        fake.event("/tasks/start", "c1", "");
+        tokio::time::sleep(5 * MS).await;
+    }
+    let (lists, most) = (fake.count("ListContainers"), 2 + began.elapsed().as_millis() / 300);
+    assert!(u128::from(lists) <= most, "{lists} lists in {:?} of events, spaced 0.3 s", began.elapsed());
+    _ = said.for_a_while().await;
+    let lists = fake.count("ListContainers");
+    said.call_ends().await;
+    assert_eq!(fake.count("ListContainers"), lists + 1, "listed without an event");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn without_containerds_services_it_polls_and_pulls_are_off() {
+    let dir = Dir::new("crio");
+    let fake = one_pod();
+    fake.set(|s| {
+        // CRI-O names what the image was resolved to where containerd names the image.
+        s.containers[0].image = Some(cri::ImageSpec::default());
+        s.containers[0].image_ref = "registry.example/app@sha256:2".into();
+    });
+    let _served = fake.serve(&dir.socket(), false);
+    let mut said = Said::cri(&dir.socket(), quick());
+    assert_eq!(said.container(|_| true).await.image, "registry.example/app@sha256:2");
+    fake.set(|s| s.containers.clear());
+    said.until("found by polling", |f| (*f == Fact::ContainerGone("c1".into())).then_some(())).await;
+
+    let mut pulls = Said::by(Source::Pulls, PullsSource::new(dir.socket()));
+    pulls.until("off", |f| matches!(f, Fact::SourceState(SourceState::Off { .. })).then_some(())).await;
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_runtime_that_hangs_from_the_beginning_shows_as_a_call_in_flight() {
+    let dir = Dir::new("hang");
+    let fake = one_pod();
+    fake.hang(true);
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), quick());
+    said.until("the call", |f| (*f == Fact::CallBegin(Call::CriList)).then_some(())).await;
+    assert_eq!(said.for_a_while().await, [], "not live, not failed, no second call");
+    fake.hang(false);
+    assert_eq!(said.call_ends().await, None);
+    said.container(|c| c.started_at.is_some()).await;
+
+    fake.hang(true);
+    fake.event("/tasks/start", "c1", "");
+    said.until("the next call", |f| (*f == Fact::CallBegin(Call::CriList)).then_some(())).await;
+    assert_eq!(said.for_a_while().await, []);
+    fake.hang(false);
+    assert_eq!(said.call_ends().await, None);
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
+    let dir = Dir::new("late");
+    let fake = one_pod();
+    let _served = fake.serve(&dir.socket(), false);
+    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
+    said.live().await;
+    fake.hang(true);
+    let error = said.until("a list that failed", |f| match f {
+        Fact::CallEnd { error: Some(error), .. } => Some(error.clone()),
+        _ => None,
+    });
+    let error = error.await;
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(error.tried.ends_with(": no answer within 1 s"), "{}", error.tried);
+    assert_eq!(said.retrying().await, error);
+    fake.hang(false);
+    said.live().await;
+    said.container(|c| c.started_at.is_some()).await;
+    assert!(said.epochs >= 2);
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_slow_runtime_is_left_alone_five_times_as_long() {
+    let dir = Dir::new("slow");
+    let fake = one_pod();
+    // Each of the two lists takes so long.
+    fake.set(|s| s.list_delay = 100 * MS);
+    let _served = fake.serve(&dir.socket(), false);
+    let mut said = Said::cri(&dir.socket(), quick());
+    let mut took = Duration::ZERO;
+    said.until("the first end", |f| match f {
+        Fact::CallEnd { took_us, .. } => {
+            took = Duration::from_micros(*took_us);
+            Some(())
+        }
+        _ => None,
+    })
+    .await;
+    let ended = Instant::now();
+    assert!(took >= 200 * MS);
+    said.until("the second begin", |f| (*f == Fact::CallBegin(Call::CriList)).then_some(())).await;
+    assert!(ended.elapsed() >= took * 4, "{:?} after a list of {took:?}", ended.elapsed());
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn fifteen_mebibytes_are_read_and_seventeen_are_the_kubelets_problem_too() {
+    let dir = Dir::new("large");
+    let fake = one_pod();
+    let fill = |mebibytes: usize| {
+        fake.set(|s| {
+            _ = s.containers[0].labels.insert("fill".into(), "x".repeat(mebibytes << 20));
+        });
+    };
+    fill(15);
+    let _served = fake.serve(&dir.socket(), false);
+    let mut said = Said::cri(&dir.socket(), quick());
+    said.container(|c| c.started_at.is_some()).await;
+    fill(17);
+    let error = said.retrying().await;
+    assert_eq!(error.kind, ErrorKind::Malformed, "{error:?}");
+    assert!(error.fix.contains("16 MiB"), "{error:?}");
+    assert!(error.tried.len() < 700, "{error:?}");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_socket_that_goes_away_and_comes_back() {
+    let dir = Dir::new("socket");
+    let mut said = Said::cri(&dir.socket(), quick());
+    let error = said.retrying().await;
+    assert_eq!(error.kind, ErrorKind::Unreachable);
+    assert_eq!(error.tried.as_str(), format!("{}: there is no such file", dir.socket().display()));
+    assert!(!error.fix.is_empty());
+
+    std::fs::write(dir.socket(), "").unwrap();
+    said.until("what was seen", |f| match f {
+        Fact::SourceState(SourceState::Retrying { error, .. }) => {
+            error.tried.contains("a file and not a").then_some(())
+        }
+        _ => None,
+    })
+    .await;
+    std::fs::remove_file(dir.socket()).unwrap();
+
+    let fake = one_pod();
+    let served = fake.serve(&dir.socket(), true);
+    said.container(|c| c.started_at.is_some()).await;
+    let asked = fake.count("ContainerStatus");
+    drop(served);
+    let error = said.retrying().await;
+    assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+
+    let _served = fake.serve(&dir.socket(), true);
+    said.live().await;
+    said.container(|c| c.started_at.is_some()).await;
+    assert_eq!(said.epochs, 2);
+    assert_eq!(fake.count("ContainerStatus"), asked, "what is known of a container is not asked again");
+
+    // A socket that nobody listens on.
+    let other = Dir::new("dead");
+    drop(std::os::unix::net::UnixListener::bind(other.socket()).unwrap());
+    let error = Said::cri(&other.socket(), quick()).retrying().await;
+    assert!(error.tried.contains("nobody listens"), "{error:?}");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn details_come_in_bounded_rounds() {
+    let dir = Dir::new("rounds");
+    let fake = Fake::new();
+    fake.set(|s| {
+        for n in 0..25 {
+            let id = format!("c{n}");
+            s.containers.push(container(&id, 1));
+            s.statuses.insert(id.clone(), status(&id, 1));
+        }
+    });
+    let _served = fake.serve(&dir.socket(), true);
+    let pace = CriPace { spacing: 3 * A_WHILE, details: 10, ..quick() };
+    let mut said = Said::cri(&dir.socket(), pace);
+    for _ in 0..10 {
+        said.container(|c| c.started_at.is_some()).await;
+    }
+    assert_eq!(fake.count("ContainerStatus"), 10);
+    for _ in 0..15 {
+        said.container(|c| c.started_at.is_some()).await;
+    }
+    assert_eq!(said.for_a_while().await.len(), 0);
+    assert_eq!(fake.count("ContainerStatus"), 25);
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn pulls_begin_move_and_end() {
+    let dir = Dir::new("pulls");
+    let fake = Fake::new();
+    let ingest = |offset| content::Status {
+        started_at: Some(prost_types::Timestamp { seconds: 1_795_951_277, nanos: 5 }),
+        updated_at: None,
+        r#ref: "layer-sha256:ab".into(),
+        offset,
+        total: 40 << 20,
+    };
+    fake.set(|s| s.ingests = vec![ingest(5)]);
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said = Said::by(Source::Pulls, PullsSource::new(dir.socket()).with_pace(quick()));
+    async fn pull(said: &mut Said) -> kpodtrace::observation::Pull {
+        said.until("a pull", |f| match f {
+            Fact::Pull(p) => Some(p.clone()),
+            _ => None,
+        })
+        .await
+    }
+    let first = pull(&mut said).await;
+    assert_eq!((first.reference.as_str(), first.offset, first.total), ("layer-sha256:ab", 5, Some(40 << 20)));
+    assert!(first.started_at.is_some());
+    fake.set(|s| s.ingests = vec![ingest(9)]);
+    assert_eq!(pull(&mut said).await.offset, 9);
+    fake.set(|s| s.ingests.clear());
+    said.until("gone", |f| (*f == Fact::PullGone("layer-sha256:ab".into())).then_some(())).await;
+    assert_eq!(said.epochs, 1);
+    only_looked(&fake);
+}
+
+#[test]
+fn the_protocol_has_no_call_that_changes_anything_and_one_file_sees_the_clients() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut calls = BTreeSet::new();
+    for file in ["cri", "containerd_events", "containerd_content"] {
+        let text = std::fs::read_to_string(root.join(format!("proto/{file}.proto"))).unwrap();
+        assert!(!text.contains("bool verbose"), "{file}: verbose answers hold environments");
+        let rpc = |line: &str| Some(line.trim().strip_prefix("rpc ")?.split('(').next()?.to_owned());
+        calls.extend(text.lines().filter_map(rpc));
+    }
+    let may = [
+        "ContainerStatus",
+        "ListContainers",
+        "ListPodSandbox",
+        "ListStatuses",
+        "PodSandboxStatus",
+        "Status",
+        "Subscribe",
+        "Version",
+    ];
+    assert_eq!(calls.iter().map(String::as_str).collect::<Vec<_>>(), may);
+
+    let mut waiting = vec![root.join("src")];
+    let mut seers = Vec::new();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(std::fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        if ["runtime_service_client", "events_client", "content_client"].iter().any(|c| text.contains(c)) {
+            seers.push(path.strip_prefix(root).unwrap().to_owned());
+        }
+    }
+    assert_eq!(seers, [Path::new("src/observe/cri/runtime.rs")]);
+}
