@@ -244,6 +244,19 @@ fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
+/// `3s`, `500ms`, `1m`.
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err("a time such as 3s, 500ms or 1m".into()),
+    };
+    let seconds = digits.parse::<f64>().ok().map(|n| n * unit).filter(|s| (0.0..=3600.0).contains(s));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time such as 3s, 500ms or 1m, at most an hour".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,23 +282,19 @@ mod tests {
     }
 
     #[test]
+    fn waits() {
+        let ms = |text| parse_wait(text).map(|d| d.as_millis()).ok();
+        assert_eq!([ms("3s"), ms("500ms"), ms("1m"), ms("2")], [Some(3000), Some(500), Some(60_000), Some(2000)]);
+        for wrong in ["", "s", "-1s", "1d", "2h", "NaNs"] {
+            assert_eq!(ms(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
     fn speeds() {
         assert_eq!(parse_speed("10"), Ok(10.0));
         for wrong in ["0", "-1", "NaN", "inf", "fast"] {
             assert!(parse_speed(wrong).is_err(), "{wrong}");
         }
     }
-}
-
-/// `3s`, `500ms`, `1m`.
-fn parse_wait(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time such as 3s, 500ms or 1m".into()),
-    };
-    let seconds = digits.parse::<f64>().ok().map(|n| n * unit).filter(|s| (0.0..=3600.0).contains(s));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time such as 3s, 500ms or 1m, at most an hour".into())
 }

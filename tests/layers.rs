@@ -28,6 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tui",
             "report",
             "session",
+            "observe",
             "view",
             "pipeline",
             "model",

@@ -22,8 +22,8 @@ pub struct Wants {
     pub insecure_kubelet: bool,
 }
 
-/// Everything that was found.
-#[derive(Clone, Debug)]
+/// Everything that was found. It is not `Debug`: an environment holds secrets.
+#[derive(Clone)]
 pub struct Plan {
     /// The machine.
     pub host: Host,
