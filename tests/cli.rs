@@ -53,11 +53,39 @@ fn fails(args: &[&str], code: i32, what: &[&str]) {
     }
 }
 
+/// Flags with which nothing of a node answers, whatever machine this runs on.
+const NOTHING: [&str; 8] = [
+    "--runtime-endpoint",
+    "unix:///nonexistent/kpodtrace.sock",
+    "--kubeconfig",
+    "/nonexistent/kpodtrace.conf",
+    "--node",
+    "nowhere",
+    "--wait",
+    "1s",
+];
+
 #[test]
-fn without_an_input_it_says_what_this_version_can_do() {
-    for args in [&[][..], &["pods"], &["pleg"], &["record", "-o", "x.kpt"]] {
-        fails(args, 3, &["live", "--from", "kpodtrace demo"]);
+fn a_node_that_does_not_answer_is_told_and_not_shown_as_empty() {
+    for command in ["pods", "pleg"] {
+        let args: Vec<&str> = [command].into_iter().chain(NOTHING).collect();
+        fails(&args, 3, &["no source of pods", "/nonexistent/kpodtrace.sock", "kpodtrace doctor"]);
     }
+}
+
+#[test]
+fn doctor_says_what_was_tried_and_what_is_missing() {
+    let args: Vec<&str> = ["doctor"].into_iter().chain(NOTHING).collect();
+    let (code, out, err) = run(&args);
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
+    for words in ["cri", "without it: ", "/nonexistent/kpodtrace.sock", "WHAT WAS LOOKED FOR", "--runtime-endpoint"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    let args: Vec<&str> = ["doctor", "-o", "json"].into_iter().chain(NOTHING).collect();
+    let (code, out, _) = run(&args);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, report["kind"].as_str(), report["enough"].as_bool()), (1, Some("DoctorReport"), Some(false)));
+    assert!(report["looked_for"].as_array().unwrap().iter().any(|l| l["what"] == "container runtime"));
 }
 
 #[test]
@@ -144,7 +172,7 @@ fn kubectl_objects_as_a_table() {
     assert!(lines.all(|line| line.split_whitespace().count() >= head.len() - 1), "{out}");
     assert!(out.contains("lab-static-node-a"), "{out}");
     assert!(err.lines().all(|line| line.starts_with("note: ")), "{err}");
-    assert!(err.contains("nothing is known from cri"), "{err}");
+    assert!(err.contains("nothing is known from") && err.contains("cri"), "{err}");
 }
 
 #[test]

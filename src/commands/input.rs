@@ -14,7 +14,10 @@ use crate::view::Moment;
 pub fn moment(input: &Input) -> Result<Moment, Failure> {
     match input.from {
         Some(_) => Ok(open(input)?.moment()),
-        None => Ok(live::observe(input)?.moment()),
+        None => {
+            let moment = live::observe(input)?.moment();
+            if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
+        }
     }
 }
 

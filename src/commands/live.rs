@@ -7,6 +7,7 @@ use chrono::Utc;
 
 use super::{Failure, out};
 use crate::cli::{Input, LiveArgs};
+use crate::observation::Source;
 use crate::observe::{Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::session::Live;
@@ -50,6 +51,21 @@ pub fn observe(input: &Input) -> Result<Observed, Failure> {
     }
     observed.live.settle(input.live.wait)?;
     Ok(observed)
+}
+
+/// At least one source that knows of pods has answered.
+pub fn sees_pods(moment: &Moment) -> bool {
+    let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
+    pods.iter().any(|source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live()))
+}
+
+/// No source that knows of pods has answered: an empty table would be a lie.
+pub fn blind(moment: &Moment) -> Failure {
+    let mut what = String::from("observing this node: no source of pods has answered");
+    for source in moment.header().sources.iter().filter(|s| !s.live) {
+        what.push_str(&format!("\n  {}: {}", source.source.name(), source.text));
+    }
+    Failure::unseen(what, "kpodtrace doctor, which says what each source lacks; or a longer --wait")
 }
 
 /// Looks at the node and starts its sources.
