@@ -344,7 +344,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), false);
     let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
-    said.live().await;
+    said.until("the first epoch", |f| (*f == Fact::EpochEnd).then_some(())).await;
     fake.hang(true);
     let error = said.until("a list that failed", |f| match f {
         Fact::CallEnd { error: Some(error), .. } => Some(error.clone()),
@@ -438,6 +438,18 @@ async fn a_socket_that_goes_away_and_comes_back() {
     said.container(|c| c.started_at.is_some()).await;
     assert_eq!(said.epochs, 2);
     assert_eq!(fake.count("ContainerStatus"), asked, "what is known of a container is not asked again");
+
+    // It dies while a list is in flight.
+    let dying = Dir::new("dying");
+    let fake = one_pod();
+    fake.hang(true);
+    let served = fake.serve(&dying.socket(), true);
+    let mut said = Said::cri(&dying.socket(), quick());
+    said.until("the call", |f| (*f == Fact::CallBegin(Call::CriList)).then_some(())).await;
+    tokio::time::sleep(A_WHILE).await;
+    drop(served);
+    let error = said.call_ends().await.unwrap();
+    assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
 
     // A socket that nobody listens on.
     let other = Dir::new("dead");

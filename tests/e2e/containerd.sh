@@ -24,9 +24,13 @@ if [ ${#missing[@]} -gt 0 ]; then
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}"; } >&2 || exit 1
 fi
 [ -z "${KPT_CONTAINERD_BIN:-}" ] || export PATH="$KPT_CONTAINERD_BIN:$PATH"
-cargo test --locked --test e2e_containerd --no-run || exit 1
+built=$(cargo test --locked --test e2e_containerd --no-run 2>&1) || { echo "$built" >&2; exit 1; }
+test=$(sed -n 's/^ *Executable .*(\(.*\))$/\1/p' <<<"$built")
 
 dir=$(mktemp -d)
+# A user without rights finds the socket and this test, and may not use the socket.
+chmod 711 "$dir"
+install -m 755 "$test" "$dir/test" || exit 1
 bridge="kpt${dir: -6}"
 finish() {
     # What containerd started outlives it: each shim names the folder.
@@ -105,9 +109,11 @@ for image in pause app; do
     fi
 done
 
-KPT_CONTAINERD_DIR="$dir" KPT_CONTAINERD_SOCKET="$dir/c.sock" \
-    cargo test -q --locked --test e2e_containerd -- --ignored --nocapture >"$dir/out" 2>&1
-code=$?
+export KPT_CONTAINERD_DIR="$dir" KPT_CONTAINERD_SOCKET="$dir/c.sock" RUST_BACKTRACE=0
+code=0
+setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/test" --ignored --nocapture --exact a_user_without_rights \
+    >"$dir/out" 2>&1 || code=1
+"$dir/test" --ignored --nocapture --exact a_real_containerd >>"$dir/out" 2>&1 || code=1
 grep -E '^(ok|FAIL)  ' "$dir/out"
 passed=$(grep -c '^ok  ' "$dir/out")
 failed=$(grep -c '^FAIL  ' "$dir/out")

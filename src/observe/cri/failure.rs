@@ -44,6 +44,8 @@ impl CallError {
     fn kind(&self) -> ErrorKind {
         match &self.why {
             Why::Late(_) => ErrorKind::Timeout,
+            // Only what did not come from the runtime has a cause: the connection broke.
+            Why::Answer(status) if std::error::Error::source(&**status).is_some() => ErrorKind::Unreachable,
             Why::Answer(status) => match status.code() {
                 Code::DeadlineExceeded => ErrorKind::Timeout,
                 Code::PermissionDenied | Code::Unauthenticated => ErrorKind::Denied,
@@ -63,7 +65,7 @@ impl CallError {
             }
             Why::Answer(status) => {
                 let message: String = status.message().chars().take(MAX_MESSAGE).collect();
-                let cause = std::error::Error::source(status).map(root).filter(|cause| !message.contains(cause));
+                let cause = std::error::Error::source(&**status).map(root).filter(|cause| !message.contains(cause));
                 let cause = cause.map(|c| format!(" ({c})")).unwrap_or_default();
                 format!("{}: {}: {:?}: {message}{cause}", endpoint.display(), self.call, status.code())
             }
