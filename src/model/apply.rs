@@ -86,14 +86,14 @@ impl Model {
                     self.mark(&uid);
                 }
             }
+            Fact::Unit(unit) => _ = Arc::make_mut(&mut self.machine).units.insert(unit.name.clone(), *unit),
+            Fact::Boot(at) => Arc::make_mut(&mut self.machine).boot = Some(at),
             Fact::Alive
             | Fact::Log(_)
             | Fact::SourceState(_)
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
             | Fact::Dropped { .. }
-            | Fact::Unit(_)
-            | Fact::Boot(_)
             | Fact::PodDir(_)
             | Fact::PodDirGone(_)
             | Fact::StaticManifest(_)

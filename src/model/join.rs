@@ -22,6 +22,7 @@ impl Model {
             node,
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
+            machine: self.machine.clone(),
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),

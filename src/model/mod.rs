@@ -27,7 +27,7 @@ pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
 use crate::objects::{Event, Node, Pod};
-use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time};
+use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
 use crate::text::Text;
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
@@ -51,10 +51,21 @@ pub struct Model {
     logs: Logs,
     kubelet: Arc<KubeletFacts>,
     runtime: Option<Arc<RuntimeStatus>>,
+    machine: Arc<MachineFacts>,
     /// Wall time of the newest observation.
     newest: Option<Time>,
     #[serde(skip)]
     index: Index,
+}
+
+/// What the machine itself says of the node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineFacts {
+    /// systemd's word on kubelet and runtime, by unit.
+    pub units: BTreeMap<Text, Unit>,
+    /// When the machine booted.
+    pub boot: Option<Time>,
 }
 
 /// What can be had again from the rest.
@@ -81,6 +92,8 @@ pub struct Snapshot {
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.
     pub runtime: Option<Arc<RuntimeStatus>>,
+    /// systemd's word on kubelet and runtime, and the boot.
+    pub machine: Arc<MachineFacts>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
     /// Events about the node, newest first.

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
-use crate::observation::{Source, SourceState};
+use crate::observation::{Source, SourceState, Unit};
+use crate::pipeline::human_duration;
 use crate::text::Text;
 use crate::view::{Moment, source_state_text};
 
@@ -85,6 +86,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
             _ = writeln!(out, "      fix: {}", error.fix.one_line());
         }
     }
+    machine(moment, &mut out);
     out.push_str("\nWHAT WAS LOOKED FOR\n");
     for looked in looked {
         let found = looked.found.as_ref().map_or("nothing found".into(), |f| f.one_line());
@@ -95,6 +97,33 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         }
     }
     out
+}
+
+/// systemd's word on the units of kubelet and runtime.
+fn machine(moment: &Moment, out: &mut String) {
+    let machine = &moment.snapshot.machine;
+    let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(chrono::TimeDelta::zero()));
+    if machine.units.is_empty() && machine.boot.is_none() {
+        return;
+    }
+    out.push_str("\nTHE MACHINE\n");
+    if let Some(boot) = machine.boot {
+        _ = writeln!(out, "booted {} ago", ago(boot));
+    }
+    for unit in machine.units.values() {
+        _ = write!(out, "{}: {} ({})", unit.name, unit.active, unit.sub);
+        if let Some(since) = unit.since {
+            _ = write!(out, " since {}", ago(since));
+        }
+        if let Some(restarts) = unit.restarts.filter(|n| *n > 0) {
+            _ = write!(out, ", {restarts} restarts");
+        }
+        if let Some(exit) = &unit.exit {
+            let how = if exit.killed { "signal" } else { "code" };
+            _ = write!(out, ", last end: {how} {} ({})", exit.status, unit.result);
+        }
+        out.push('\n');
+    }
 }
 
 /// The report as JSON.
@@ -108,6 +137,8 @@ pub struct DoctorReport<'a> {
     node: NodeJson,
     sources: Vec<SourceJson>,
     missing: Vec<MissingJson>,
+    units: Vec<Unit>,
+    booted: Option<Stamp>,
     looked_for: &'a [Looked],
 }
 
@@ -131,6 +162,8 @@ pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a
         missing: not_live
             .map(|(source, _)| MissingJson { source: source.name(), without_it: missing_without(*source) })
             .collect(),
+        units: moment.snapshot.machine.units.values().cloned().collect(),
+        booted: moment.snapshot.machine.boot.map(Stamp),
         looked_for: looked,
     }
 }
