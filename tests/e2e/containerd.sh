@@ -70,6 +70,10 @@ if containerd --version | grep -qE ' v?1\.[0-9]+\.'; then
   sandbox_image = \"registry.k8s.io/pause:3.10\"
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
+  [plugins.\"$cri\".containerd.runtimes.runc]
+    runtime_type = \"io.containerd.runc.v2\"
+    [plugins.\"$cri\".containerd.runtimes.runc.options]
+      Root = \"$dir/runc\"
   [plugins.\"$cri\".cni]
     bin_dir = \"/usr/lib/cni\"
     conf_dir = \"$dir/cni\""
@@ -80,6 +84,10 @@ else
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
+  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+    runtime_type = \"io.containerd.runc.v2\"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      Root = \"$dir/runc\"
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = [\"/usr/lib/cni\"]
     conf_dir = \"$dir/cni\"
