@@ -9,7 +9,7 @@ use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
 use crate::observation::{Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{Moment, source_state_text};
+use crate::view::Moment;
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,14 +68,16 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
     let verdict =
         if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
-    for (source, facts) in &moment.snapshot.sources {
+    for line in &header.sources {
+        let Some(facts) = moment.snapshot.sources.get(&line.source) else { continue };
+        let source = &line.source;
         let mark = match facts.state {
             SourceState::Live { .. } => "ok  ",
             SourceState::Connecting => "wait",
             SourceState::Off { .. } | SourceState::Ended => "off ",
             SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
         };
-        _ = writeln!(out, "{mark}  {:<16} {}", source.name(), source_state_text(&facts.state, moment.now));
+        _ = writeln!(out, "{mark}  {:<16} {}", source.name(), line.text);
         if facts.is_live() {
             continue;
         }

@@ -84,7 +84,13 @@ impl Header {
             .map(|(&source, facts)| SourceLine {
                 source,
                 word: source_state_word(&facts.state),
-                text: source_state_text(&facts.state, now),
+                text: match (facts.unanswered_since(), facts.is_live()) {
+                    (Some(since), false) => {
+                        let waited = human_duration(ago(now, since));
+                        format!("{}; no answer for {waited}", source_state_text(&facts.state, now))
+                    }
+                    _ => source_state_text(&facts.state, now),
+                },
                 last_answer: facts.last_answer,
                 answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
