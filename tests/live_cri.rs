@@ -339,6 +339,24 @@ async fn a_runtime_that_hangs_from_the_beginning_shows_as_a_call_in_flight() {
 }
 
 #[tokio::test]
+async fn a_runtime_that_goes_away_after_a_slow_list_is_missed_at_once() {
+    let dir = Dir::new("slow-gone");
+    let fake = one_pod();
+    let served = fake.serve(&dir.socket(), true);
+    // After a list this slow the runtime would be left alone for 15 s.
+    let mut said = Said::cri(&dir.socket(), quick());
+    said.live().await;
+    fake.hang(true);
+    fake.event("/containers/create", "c9", "");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    fake.hang(false);
+    assert_eq!(said.call_ends().await, None);
+    drop(served);
+    let error = tokio::time::timeout(Duration::from_secs(10), said.retrying()).await;
+    assert_eq!(error.expect("missed before the rest is over").kind, ErrorKind::Unreachable);
+}
+
+#[tokio::test]
 async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     let dir = Dir::new("late");
     let fake = one_pod();

@@ -4,8 +4,8 @@
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::Snapshot;
-use crate::observation::{Call, Source, Time};
+use super::{Snapshot, SourceFacts};
+use crate::observation::{Call, Source, SourceState, Time};
 use crate::text::Text;
 
 /// A call of ours that has brought no answer for so long is told, seconds.
@@ -70,7 +70,11 @@ impl Snapshot {
 
     fn waited_for(&self) -> Vec<(Time, Alarm)> {
         let mut out = Vec::new();
-        for (&source, facts) in self.sources.iter() {
+        // A source that was given up, or refused, is told as such and waits for nothing.
+        let tried = |facts: &SourceFacts| {
+            matches!(facts.state, SourceState::Connecting | SourceState::Live { .. } | SourceState::Retrying { .. })
+        };
+        for (&source, facts) in self.sources.iter().filter(|(_, facts)| tried(facts)) {
             for (&call, calls) in &facts.calls {
                 if let Some(since) = calls.unanswered_since {
                     let alarm = Alarm::Unanswered { source, call, since, in_flight: calls.in_flight };

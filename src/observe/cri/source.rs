@@ -183,7 +183,13 @@ impl<'a> Watch<'a> {
                 (self.changes, self.no_events) = (None, true);
                 return;
             }
-            Some(Err(_)) | None => self.changes = None,
+            Some(Err(_)) | None => {
+                self.changes = None;
+                // The rest after a slow list is for a runtime that is slow; this one has gone or has started anew.
+                self.last = None;
+                self.list_due =
+                    (self.list_began + self.source.pace.spacing).max(Instant::now() + self.source.pace.settle);
+            }
         }
         self.woken.get_or_insert_with(Instant::now);
     }
