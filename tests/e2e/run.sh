@@ -100,8 +100,10 @@ holds "  versioned" "$out" '"apiVersion": "kpodtrace/v1alpha1"'
 code "problems are found" 1 pods --from "$dir/incident.kpt" --failing --exit-code
 code "pleg during the hang" 1 pleg --from "$dir/incident.kpt" --at 12:42:10 --exit-code
 holds "  says so" "$out" "HANGING: the container runtime has not answered"
-code "no input" 3 pods
-holds "  says what to try" "$err" "try: kpodtrace demo"
+code "a node that does not answer" 3 pods --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
+holds "  says what to try" "$err" "try: kpodtrace doctor"
+code "doctor there" 1 doctor --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
+holds "  says what is missing" "$out" "without it: "
 code "no such file" 3 pods --from "$dir/absent"
 code "no recording" 3 pods --from "$dir/text"
 code "an empty file" 3 pods --from "$dir/empty"
