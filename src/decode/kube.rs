@@ -74,6 +74,8 @@ pub enum WatchEvent {
     },
     /// ERROR: the watch must begin anew.
     Error {
+        /// The code of the status; 410 when the version is too old, 0 when there is none.
+        code: i64,
         /// The message of the status.
         message: String,
     },
@@ -97,6 +99,7 @@ pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
         #[serde(deserialize_with = "nullable")]
         metadata: Metadata,
         message: Option<String>,
+        code: Option<i64>,
     }
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -124,7 +127,7 @@ pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
         }
         "ERROR" => {
             let status: Bookmark = serde_json::from_str(raw.object.get())?;
-            WatchEvent::Error { message: status.message.unwrap_or_default() }
+            WatchEvent::Error { code: status.code.unwrap_or_default(), message: status.message.unwrap_or_default() }
         }
         _ => return Err(DecodeError::Shape("a watch event of an unknown type")),
     })
@@ -162,7 +165,7 @@ mod tests {
         assert_eq!(bookmark(r#"{"k8s.io/initial-events-end":"true"}"#), Ok(WatchEvent::Bookmark { listed: true }));
         assert_eq!(bookmark("null"), Ok(WatchEvent::Bookmark { listed: false }));
         let error = watch_event(r#"{"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}}"#);
-        assert_eq!(error, Ok(WatchEvent::Error { message: "too old".into() }));
+        assert_eq!(error, Ok(WatchEvent::Error { code: 410, message: "too old".into() }));
         assert!(matches!(
             watch_event(r#"{"type":"DELETED","object":{"kind":"Pod"}}"#),
             Ok(WatchEvent::Gone(Object::Pod(_)))

@@ -35,6 +35,10 @@ impl Model {
                 source.dropped += count;
                 return;
             }
+            Fact::Unreadable { count } => {
+                source.unreadable = source.unreadable.saturating_add(count);
+                return source.answered(&stamp);
+            }
             _ => source.answered(&stamp),
         }
         match fact {
@@ -89,6 +93,7 @@ impl Model {
             Fact::Unit(unit) => _ = Arc::make_mut(&mut self.machine).units.insert(unit.name.clone(), *unit),
             Fact::Boot(at) => Arc::make_mut(&mut self.machine).boot = Some(at),
             Fact::Alive
+            | Fact::Unreadable { .. }
             | Fact::Log(_)
             | Fact::SourceState(_)
             | Fact::CallBegin(_)

@@ -65,6 +65,9 @@ pub struct SourceFacts {
     pub last_error: Option<(Time, SourceError)>,
     /// Log lines and spans dropped because the reader was too slow.
     pub dropped: u64,
+    /// Objects that came and could not be read.
+    #[serde(default)]
+    pub unreadable: u64,
     /// Its timed calls.
     pub calls: BTreeMap<Call, Calls>,
     epoch: u32,
@@ -79,6 +82,7 @@ impl SourceFacts {
             last_answer: None,
             last_error: None,
             dropped: 0,
+            unreadable: 0,
             calls: BTreeMap::new(),
             epoch: 0,
             seq: 0,

@@ -36,6 +36,11 @@ pub enum Fact {
     EpochEnd,
     /// The source answered, and had nothing new (a bookmark, an unchanged list).
     Alive,
+    /// Objects came that could not be read; each costs itself alone.
+    Unreadable {
+        /// How many.
+        count: u64,
+    },
     /// A timed call begins.
     CallBegin(Call),
     /// The timed call ended.
@@ -136,6 +141,7 @@ impl Fact {
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
             Fact::EpochBegin
             | Fact::EpochEnd
+            | Fact::Unreadable { .. }
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
             | Fact::Scrape(_)

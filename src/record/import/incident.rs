@@ -124,11 +124,11 @@ impl Import<'_> {
         self.each(file, source, |line, timeline| {
             let ended = line.closed.is_some() || line.event.is_some_and(|e| e.get() == "\"closed\"");
             let event = match line.event {
-                _ if ended => WatchEvent::Error { message: "the watch ended".into() },
+                _ if ended => WatchEvent::Error { code: 0, message: "the watch ended".into() },
                 Some(event) => watch_event(event.get())?,
                 None => return Err(DecodeError::Shape("a line without an event")),
             };
-            if let WatchEvent::Error { message } = event {
+            if let WatchEvent::Error { message, .. } = event {
                 (listing, watching) = (false, false);
                 timeline.fail(source, line.t, failure("watch", &message));
                 return Ok(());
