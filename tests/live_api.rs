@@ -4,13 +4,14 @@
 #[path = "fakes/api.rs"]
 mod fake;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fake::{Certificates, FakeApi};
+use fake::{Certificates, FakeApi, kubeconfig};
 use kpodtrace::model::{Model, Snapshot};
-use kpodtrace::observation::{ErrorKind, Fact, Observation, Source, SourceState};
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
+use kpodtrace::observation::{ErrorKind, Fact, Observation, Source, SourceError, SourceState};
+use kpodtrace::observe::api::{ApiAccess, ListWatch, Pace, Watched};
 use kpodtrace::observe::discover::{Credential, Env};
 use kpodtrace::observe::{BackOff, Clock, Outlet, supervise, tls};
 use serde_json::{Value, json};
@@ -18,33 +19,45 @@ use tokio::sync::mpsc;
 
 const NODE: &str = "node-a";
 const PATIENCE: Duration = Duration::from_secs(20);
+const ADMIN: &str = "token: t0";
 
 fn back_off() -> BackOff {
     let first = Duration::from_millis(20);
     BackOff { first, limit: Duration::from_millis(100), forbidden: Duration::from_secs(60) }
 }
 
-/// A kubeconfig on disk, as kubelets have one.
-struct File(PathBuf);
+/// A directory for the files of one test.
+struct Dir(PathBuf);
 
-impl File {
-    fn new(name: &str, text: &str) -> Self {
-        let file = Self(std::env::temp_dir().join(format!("kpodtrace-api-{}-{name}", std::process::id())));
-        file.write(text);
-        file
+impl Dir {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("kpodtrace-api-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
     }
 
-    fn write(&self, text: &str) {
-        // A file that is rotated is another file: written beside, then put in place.
-        let beside = self.0.with_extension("new");
+    /// A file that is rotated is another file: written beside, then put in place.
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let (beside, path) = (self.0.join("beside"), self.0.join(name));
         std::fs::write(&beside, text).unwrap();
-        std::fs::rename(&beside, &self.0).unwrap();
+        std::fs::rename(&beside, &path).unwrap();
+        path
+    }
+
+    fn script(&self, text: &str) -> PathBuf {
+        let path = self.write("plugin", &format!("#!/bin/sh\n{text}\n"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn access(&self, kubeconfig: &str) -> ApiAccess {
+        ApiAccess::new(Credential::Kubeconfig(vec![self.write("kubeconfig", kubeconfig)]), Env::new())
     }
 }
 
-impl Drop for File {
+impl Drop for Dir {
     fn drop(&mut self) {
-        _ = std::fs::remove_file(&self.0);
+        _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -56,14 +69,17 @@ struct Live {
 }
 
 impl Live {
-    fn start(kubeconfig: &File, what: Vec<Watched>) -> Self {
+    fn start(access: ApiAccess, what: Vec<Watched>) -> Self {
+        Self::paced(access, what, Pace { short: Duration::from_millis(300), ..Pace::default() })
+    }
+
+    fn paced(access: ApiAccess, what: Vec<Watched>, pace: Pace) -> Self {
         tls::install_provider();
         let (tx, rx) = mpsc::channel(1024);
-        let access = ApiAccess::new(Credential::Kubeconfig(vec![kubeconfig.0.clone()]), Env::new());
         let clock = Clock::begin();
         for what in what {
             let outlet = Outlet::new(what.source, clock, tx.clone());
-            tokio::spawn(supervise(ListWatch::new(access.clone(), what), outlet, back_off()));
+            tokio::spawn(supervise(ListWatch::new(access.clone(), what).pace(pace), outlet, back_off()));
         }
         Self { rx, model: Model::default(), all: Vec::new() }
     }
@@ -83,8 +99,40 @@ impl Live {
         }
     }
 
+    /// The failure that ApiPods tells of, as soon as it does.
+    async fn failure(&mut self, kind: ErrorKind) -> SourceError {
+        let of = |s: &Snapshot| match state(s, Source::ApiPods) {
+            Some(SourceState::Retrying { error, .. } | SourceState::Forbidden { error }) if error.kind == kind => {
+                Some(error)
+            }
+            _ => None,
+        };
+        of(&self.until(&format!("{kind:?}"), |s| of(s).is_some()).await).unwrap()
+    }
+
+    /// Takes in what comes for so long.
+    async fn for_a(&mut self, while_: Duration) {
+        let end = Instant::now() + while_;
+        while let Ok(Some(observation)) = tokio::time::timeout_at(end.into(), self.rx.recv()).await {
+            self.all.push(observation.clone());
+            self.model.apply(observation);
+        }
+    }
+
     fn count(&self, fact: impl Fn(&Fact) -> bool) -> usize {
         self.all.iter().filter(|o| fact(&o.fact)).count()
+    }
+
+    fn epochs(&self) -> usize {
+        self.count(|f| *f == Fact::EpochBegin)
+    }
+
+    fn failures(&self) -> usize {
+        self.count(|f| matches!(f, Fact::SourceState(SourceState::Retrying { .. })))
+    }
+
+    fn shows(&self, secret: &str) -> bool {
+        self.all.iter().any(|o| o.encode().unwrap().contains(secret))
     }
 }
 
@@ -103,125 +151,247 @@ fn state(snapshot: &Snapshot, source: Source) -> Option<SourceState> {
     snapshot.sources.get(&source).map(|s| s.state.clone())
 }
 
+fn is_live(snapshot: &Snapshot, source: Source) -> bool {
+    matches!(state(snapshot, source), Some(SourceState::Live { .. }))
+}
+
+fn pods() -> Vec<Watched> {
+    vec![Watched::pods(NODE)]
+}
+
 #[tokio::test]
 async fn lists_in_pages_then_watches() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("watch"));
     for i in 0..5 {
         api.put("pods", pod(&format!("p{i}"), NODE, "Pending"));
     }
     api.put("pods", pod("elsewhere", "node-b", "Running"));
-    let file = File::new("watch", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
     let listed = live.until("five pods", |s| s.pods.len() == 5).await;
-    assert!(listed.pods.get("elsewhere").is_none());
+    assert!(!listed.pods.contains_key("elsewhere"));
     api.put("pods", pod("p1", NODE, "Running"));
     live.until("a change", |s| phase(s, "p1").as_deref() == Some("Running")).await;
     api.put("pods", pod("p5", NODE, "Pending"));
     live.until("a new pod", |s| s.pods.len() == 6).await;
     api.delete("pods", "p0");
     live.until("a pod that is gone", |s| s.pods.len() == 5 && !s.pods.contains_key("p0")).await;
-    let seen = live.all.len();
-    live.until("a bookmark", |_| true).await;
-    while live.count(|f| *f == Fact::Alive) == 0 && live.all.len() < seen + 50 {
-        let observation = tokio::time::timeout(PATIENCE, live.rx.recv()).await.unwrap().unwrap();
-        live.all.push(observation);
-    }
-    assert_eq!(live.count(|f| *f == Fact::EpochBegin), 1, "one listing, and differences");
-    assert!(live.all.iter().all(|o| !o.encode().unwrap().contains("hunter2")));
+    let alive = live.count(|f| *f == Fact::Alive);
+    live.for_a(Duration::from_millis(500)).await;
+    assert!(live.count(|f| *f == Fact::Alive) > alive, "bookmarks");
+    assert_eq!((live.epochs(), live.failures()), (1, 0), "one listing, and differences");
+    assert!(!live.shows("hunter2"));
     assert!(api.state().asked.iter().all(|a| a.starts_with("GET ")), "{:?}", api.state().asked);
 }
 
 #[tokio::test]
-async fn a_nodes_own_credential_sees_its_own_and_the_rest_says_what_is_missing() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
-    api.state().node_only = Some(NODE.into());
+async fn a_watch_that_the_server_ends_goes_on_where_it_was() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("end"));
+    api.state().no_bookmarks = true;
+    api.put("events", json!({"kind": "Event", "metadata": {"name": "e", "uid": "e"}}));
+    let second = Duration::from_secs(1);
+    let pace = Pace { watch: second, slack: second * 4, silence: second / 5, short: second / 2, ..Pace::default() };
+    let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::events()], pace);
+    live.for_a(Duration::from_millis(2500)).await;
+    assert!(is_live(&live.model.snapshot(), Source::ApiEvents));
+    assert_eq!((live.epochs(), live.failures()), (1, 0), "silence without bookmarks is no failure");
+    let watches = api.state().asked.iter().filter(|a| a.contains("watch=1")).count();
+    assert!((2..=4).contains(&watches), "{watches}");
+    assert_eq!(live.count(|f| *f == Fact::Alive), watches, "each watch that begins says that the server answers");
+}
+
+#[tokio::test]
+async fn a_watch_that_falls_silent_is_given_up() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("mute"));
+    let pace = Pace { silence: Duration::from_millis(500), ..Pace::default() };
+    let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
+    live.for_a(Duration::from_millis(400)).await;
+    api.state().mute = true;
+    assert!(live.failure(ErrorKind::Timeout).await.tried.contains("no answer within 0.5 s"));
+}
+
+#[tokio::test]
+async fn headers_that_do_not_come_are_late() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("slow"));
+    api.state().slow = Duration::from_secs(30);
+    let pace = Pace { answer: Duration::from_millis(300), ..Pace::default() };
+    let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
+    let error = live.failure(ErrorKind::Timeout).await;
+    assert!(error.tried.contains("list and watch pods with fieldSelector spec.nodeName=node-a"), "{error:?}");
+    api.state().slow = Duration::ZERO;
+    live.until("it answers", |s| is_live(s, Source::ApiPods)).await;
+}
+
+#[tokio::test]
+async fn watches_that_end_at_once_or_expire_at_once_are_no_busy_loop() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("short"));
+    api.state().end_at_once = true;
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
+    assert!(live.failure(ErrorKind::Other).await.tried.contains("the watch ended at once"));
+    {
+        let mut state = api.state();
+        (state.end_at_once, state.refuse_watch) = (false, Some(410));
+    }
+    let gone = |s: &Snapshot| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { error, .. }) if error.tried.contains("410"));
+    live.until("410 after a list", gone).await;
+    api.state().asked.clear();
+    live.for_a(Duration::from_secs(1)).await;
+    let asked = api.state().asked.len();
+    assert!((4..60).contains(&asked), "{asked} requests in a second, at most 20 attempts of two");
+    api.state().refuse_watch = None;
+    live.until("it recovers", |s| is_live(s, Source::ApiPods)).await;
+}
+
+#[tokio::test]
+async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing() {
+    let certificates = Certificates::new();
+    let (api, dir) = (FakeApi::start(&certificates, 0).await, Dir::new("node"));
+    let (der, pem) = certificates.client("system:node:node-a");
+    api.state().certificates.insert(der, "system:node:node-a".into());
     api.put("pods", pod("p", NODE, "Running"));
     api.put("nodes", json!({"kind": "Node", "metadata": {"name": NODE, "uid": "n"}}));
-    let file = File::new("node", &api.kubeconfig("t0"));
+    let current = dir.write("kubelet-client-1.pem", &pem).display().to_string();
+    let user = format!("client-certificate: '{current}', client-key: '{current}'");
     let what = vec![Watched::pods(NODE), Watched::node(NODE), Watched::events(), Watched::unbound()];
-    let mut live = Live::start(&file, what);
+    let mut live = Live::start(dir.access(&api.kubeconfig(&user)), what);
     let forbidden = |s: &Snapshot, source| matches!(state(s, source), Some(SourceState::Forbidden { .. }));
     let snapshot = live
         .until("two live, two forbidden", |s| {
             s.pods.len() == 1 && s.node.is_some() && forbidden(s, Source::ApiEvents) && forbidden(s, Source::ApiUnbound)
         })
         .await;
-    let Some(SourceState::Forbidden { error }) = state(&snapshot, Source::ApiEvents) else { panic!() };
-    assert!(error.tried.contains("403") && error.fix.contains("--verb=list,watch --resource=events"), "{error:?}");
+    let fix = |source| match state(&snapshot, source) {
+        Some(SourceState::Forbidden { error }) => error.fix.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(fix(Source::ApiEvents).contains("--verb=list,watch --resource=events"));
+    assert!(fix(Source::ApiEvents).ends_with("--user=system:node:node-a"));
+    assert!(fix(Source::ApiUnbound).contains("not visible from here"));
+    let mut other = Live::start(dir.access(&api.kubeconfig(&user)), vec![Watched::pods("node-b")]);
+    assert!(other.failure(ErrorKind::Denied).await.fix.contains("the credential of node node-a"));
+}
+
+#[tokio::test]
+async fn a_certificate_that_rotates_behind_its_link_is_read_again() {
+    let certificates = Certificates::new();
+    let (api, dir) = (FakeApi::start(&certificates, 0).await, Dir::new("link"));
+    let node = "system:node:node-a";
+    let (old, old_pem) = certificates.client(node);
+    let (new, new_pem) = certificates.client(node);
+    api.state().certificates.insert(old, node.into());
+    api.put("pods", pod("a", NODE, "Pending"));
+    dir.write("kubelet-client-1.pem", &old_pem);
+    let current = dir.0.join("kubelet-client-current.pem");
+    std::os::unix::fs::symlink("kubelet-client-1.pem", &current).unwrap();
+    let user = format!("client-certificate: '{0}', client-key: '{0}'", current.display());
+    let mut live = Live::start(dir.access(&api.kubeconfig(&user)), pods());
+    live.until("the list", |s| s.pods.len() == 1).await;
+    live.for_a(Duration::from_millis(200)).await;
+    dir.write("kubelet-client-2.pem", &new_pem);
+    std::fs::remove_file(&current).unwrap();
+    std::os::unix::fs::symlink("kubelet-client-2.pem", &current).unwrap();
+    {
+        let mut state = api.state();
+        state.certificates.clear();
+        state.certificates.insert(new, node.into());
+    }
+    api.compact();
+    api.put("pods", pod("a", NODE, "Running"));
+    live.until("the new certificate works", |s| phase(s, "a").as_deref() == Some("Running")).await;
+    assert_eq!(live.failures(), 0, "nobody needs to know");
 }
 
 #[tokio::test]
 async fn unbound_pods_are_seen_and_stay_one_pod_when_they_are_bound() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("unbound"));
     api.put("pods", pod("p", "", "Pending"));
-    let file = File::new("unbound", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE), Watched::unbound()]);
-    live.until("the unbound pod", |s| phase(s, "p").is_some()).await;
+    api.put("pods", pod("q", "", "Pending"));
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::pods(NODE), Watched::unbound()]);
+    live.until("the unbound pods", |s| s.pods.len() == 2 && is_live(s, Source::ApiPods)).await;
     api.put("pods", pod("p", NODE, "Running"));
-    let bound = live.until("it is bound", |s| phase(s, "p").as_deref() == Some("Running")).await;
-    assert_eq!(bound.pods.len(), 1);
+    api.put("pods", pod("q", "node-b", "Running"));
+    let bound = |s: &Snapshot| phase(s, "p").as_deref() == Some("Running") && !s.pods.contains_key("q");
+    live.until("one is bound here, one elsewhere", bound).await;
+    live.for_a(Duration::from_millis(300)).await;
+    let snapshot = live.model.snapshot();
+    assert!(bound(&snapshot) && snapshot.pods.len() == 1);
 }
 
 #[tokio::test]
 async fn a_version_that_is_too_old_begins_a_new_epoch_and_loses_nothing() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("gone"));
     api.put("pods", pod("a", NODE, "Running"));
     api.put("pods", pod("b", NODE, "Running"));
-    let file = File::new("gone", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
-    live.until("two pods", |s| s.pods.len() == 2).await;
-    {
-        // Both at once: the watch must not see the deletion before its history is gone.
-        let mut state = api.state();
-        state.reset = true;
-    }
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
+    live.until("two pods", |s| s.pods.len() == 2 && is_live(s, Source::ApiPods)).await;
+    live.for_a(Duration::from_millis(200)).await;
+    api.state().mute = true;
     api.delete("pods", "a");
     api.compact();
+    api.state().mute = false;
     live.until("the deletion, by a new listing", |s| s.pods.len() == 1 && s.pods.contains_key("b")).await;
-    assert!(live.count(|f| *f == Fact::EpochBegin) >= 1);
+    assert_eq!((live.epochs(), live.failures()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_list_that_expires_between_its_pages_begins_again() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("pages"));
+    for uid in ["a", "b", "c"] {
+        api.put("pods", pod(uid, NODE, "Running"));
+    }
+    api.state().pages_expire = true;
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
+    live.failure(ErrorKind::Other).await;
+    api.state().pages_expire = false;
+    live.until("all pages", |s| s.pods.len() == 3 && is_live(s, Source::ApiPods)).await;
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_in_an_event_is_tried_again() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("reset"));
     api.put("pods", pod("a", NODE, "Pending"));
     api.state().reset = true;
-    let file = File::new("reset", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
     live.until("the list", |s| s.pods.len() == 1).await;
     api.put("pods", pod("a", NODE, "Running"));
     live.until("the change, all the same", |s| phase(s, "a").as_deref() == Some("Running")).await;
-    let failed = |f: &Fact| matches!(f, Fact::SourceState(SourceState::Retrying { .. }));
-    assert_eq!((live.count(failed), live.count(|f| *f == Fact::EpochBegin)), (1, 2));
+    assert_eq!((live.failures(), live.epochs()), (1, 2));
 }
 
 #[tokio::test]
 async fn a_rotated_token_is_read_again() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("rotate"));
     api.put("pods", pod("a", NODE, "Pending"));
-    let file = File::new("rotate", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
     live.until("the list", |s| s.pods.len() == 1).await;
     {
         let mut state = api.state();
-        (state.token, state.reset) = ("t1".into(), true);
+        state.tokens = [("t1".to_owned(), "admin".to_owned())].into();
     }
+    api.compact();
     api.put("pods", pod("a", NODE, "Running"));
-    let denied = |s: &Snapshot| match state(s, Source::ApiPods) {
-        Some(SourceState::Retrying { error, .. }) => error.kind == ErrorKind::Denied,
-        _ => false,
-    };
-    live.until("401", denied).await;
-    file.write(&api.kubeconfig("t1"));
+    assert!(live.failure(ErrorKind::Denied).await.fix.contains("expired"));
+    dir.write("kubeconfig", &api.kubeconfig("token: t1"));
     live.until("the new token works", |s| phase(s, "a").as_deref() == Some("Running")).await;
 }
 
 #[tokio::test]
+async fn a_service_account_is_read_from_its_directory() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("pod"));
+    api.put("pods", pod("a", NODE, "Pending"));
+    dir.write("token", "t0");
+    dir.write("ca.crt", api.ca());
+    let port = api.address.port().to_string();
+    let env = [("KUBERNETES_SERVICE_HOST", "127.0.0.1"), ("KUBERNETES_SERVICE_PORT", port.as_str())];
+    let env = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+    let mut live = Live::start(ApiAccess::new(Credential::ServiceAccount(dir.0.clone()), env), pods());
+    live.until("the list", |s| s.pods.len() == 1).await;
+}
+
+#[tokio::test]
 async fn a_busy_server_says_when() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
-    api.state().refuse = Some((429, Some(2)));
-    let file = File::new("busy", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("busy"));
+    api.state().refuse = Some((429, "busy", Some(2)));
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
     let snapshot = live.until("429", |s| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { .. }))).await;
     let facts = &snapshot.sources[&Source::ApiPods];
     let SourceState::Retrying { at: Some(at), .. } = &facts.state else { panic!() };
@@ -230,77 +400,174 @@ async fn a_busy_server_says_when() {
 }
 
 #[tokio::test]
-async fn no_hidden_retries_on_503() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
-    api.state().refuse = Some((503, None));
-    let file = File::new("503", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
-    live.until("503", |s| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { .. }))).await;
+async fn no_hidden_retries_on_503_and_etcd_is_told_apart() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("503"));
+    api.state().refuse = Some((503, "etcdserver: request timed out", None));
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
+    assert!(live.failure(ErrorKind::Other).await.fix.contains("its etcd is not"));
     assert_eq!(api.state().asked.len(), 1);
     api.state().refuse = None;
-    live.until("it answers", |s| matches!(state(s, Source::ApiPods), Some(SourceState::Live { .. }))).await;
+    live.until("it answers", |s| is_live(s, Source::ApiPods)).await;
 }
 
 #[tokio::test]
-async fn an_object_that_cannot_be_read_costs_itself_alone() {
-    let api = FakeApi::start(&Certificates::new(), 0).await;
+async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("odd"));
     api.put("pods", pod("a", NODE, "Pending"));
     let mut odd = pod("odd", NODE, "Pending");
     odd["spec"]["containers"] = json!("not a list");
     api.put("pods", odd);
-    let file = File::new("odd", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
     live.until("the one that can be read", |s| s.pods.contains_key("a")).await;
+    api.state().lines = ["{\"type\":", "\u{1}", "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"spec\":7}}"]
+        .map(str::to_owned)
+        .into();
+    live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
     api.put("pods", pod("b", NODE, "Pending"));
     let snapshot = live.until("the watch goes on", |s| s.pods.contains_key("b")).await;
     assert!(!snapshot.pods.contains_key("odd"));
+    assert_eq!((live.epochs(), live.failures()), (1, 0));
 }
 
 #[tokio::test]
 async fn a_server_that_is_down_at_the_start_comes_up_later() {
-    let certificates = Certificates::new();
+    let (certificates, dir) = (Certificates::new(), Dir::new("down"));
     let api = FakeApi::start(&certificates, 0).await;
-    let port = api.address.port();
-    let file = File::new("down", &api.kubeconfig("t0"));
+    let (port, access) = (api.address.port(), dir.access(&api.kubeconfig(ADMIN)));
     drop(api);
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
-    let snapshot =
-        live.until("unreachable", |s| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { .. }))).await;
-    let Some(SourceState::Retrying { error, .. }) = state(&snapshot, Source::ApiPods) else { panic!() };
-    assert!(error.fix.contains("nothing listens") && error.kind == ErrorKind::Unreachable, "{error:?}");
+    let mut live = Live::start(access, pods());
+    assert!(live.failure(ErrorKind::Unreachable).await.fix.contains("nothing listens"));
     let api = FakeApi::start(&certificates, port).await;
     api.put("pods", pod("a", NODE, "Running"));
     live.until("the pod", |s| s.pods.contains_key("a")).await;
 }
 
 #[tokio::test]
+async fn certificates_that_do_not_fit_are_told_apart() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("tls"));
+    let fix = async |text: &str| {
+        let mut live = Live::start(dir.access(text), pods());
+        live.failure(ErrorKind::Other).await
+    };
+    let none = fix(&kubeconfig(&api.url(), None, ADMIN)).await;
+    assert!(none.fix.contains("names no CA") || none.tried.contains("names no CA"), "{none:?}");
+    let other = FakeApi::start(&Certificates::new(), 0).await;
+    let another = fix(&kubeconfig(&api.url(), Some(other.ca()), ADMIN)).await;
+    assert!(another.fix.contains("not of the CA in this credential"), "{another:?}");
+    let named = FakeApi::start(&Certificates::for_name("api.corp"), 0).await;
+    let misnamed = fix(&named.kubeconfig(ADMIN)).await;
+    assert!(misnamed.fix.contains("has other names"), "{misnamed:?}");
+}
+
+#[tokio::test]
+async fn what_a_kubeconfig_lacks_is_told_and_its_secrets_are_not() {
+    let dir = Dir::new("words");
+    let said = async |text: &str| {
+        let mut live = Live::start(dir.access(text), pods());
+        let failed = |s: &Snapshot| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { .. }));
+        let snapshot = live.until(text, failed).await;
+        assert!(!live.shows("hunter2"), "{text}");
+        format!("{:?}", state(&snapshot, Source::ApiPods))
+    };
+    let user = "token: hunter2";
+    assert!(said("users: [{name: u, user: {token: hunter2}\n: }").await.contains("not a kubeconfig"));
+    assert!(said("current-context: c\n").await.contains("current-context c is not in it"));
+    assert!(said(&kubeconfig("not a url", None, user)).await.contains("the server's address"));
+    let proxied = kubeconfig("https://10.0.0.1', proxy-url: 'socks5://u:hunter2@proxy:1080", None, user);
+    assert!(said(&proxied).await.contains("only http and https are"));
+    assert!(said(&kubeconfig("https://10.0.0.1", Some("hunter2"), user)).await.contains("no certificate in PEM form"));
+    let gone = said(&kubeconfig("https://10.0.0.1", None, "tokenFile: /nowhere/token")).await;
+    assert!(gone.contains("/nowhere/token") || gone.contains("names no CA"), "{gone}");
+    let old = "auth-provider: {name: gcp, config: {access-token: hunter2}}";
+    assert!(said(&kubeconfig("https://10.0.0.1", None, old)).await.contains("auth-provider gcp"));
+}
+
+fn plugin(path: &Path) -> String {
+    let path = path.display();
+    format!("exec: {{apiVersion: client.authentication.k8s.io/v1beta1, command: '{path}'}}")
+}
+
+#[tokio::test]
+async fn a_credential_plugin_gives_the_token_and_is_asked_again_when_that_ends() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("plugin"));
+    api.put("pods", pod("a", NODE, "Pending"));
+    let script = dir.script(&format!(
+        "cat; test -t 0 && exit 7; echo run >> {0}/runs; echo \"$KUBERNETES_EXEC_INFO\" > {0}/info
+         echo '{{\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"'$(cat {0}/token)'\",\"expirationTimestamp\":\"2099-01-01T00:00:00Z\"}}}}'",
+        dir.0.display()
+    ));
+    dir.write("token", "t0");
+    let what = vec![Watched::pods(NODE), Watched::unbound(), Watched::events()];
+    let mut live = Live::start(dir.access(&api.kubeconfig(&plugin(&script))), what);
+    live.until("the list", |s| s.pods.len() == 1 && is_live(s, Source::ApiUnbound) && is_live(s, Source::ApiEvents))
+        .await;
+    let runs = || std::fs::read_to_string(dir.0.join("runs")).unwrap().lines().count();
+    assert_eq!(runs(), 1, "once for all sources");
+    let info: Value = serde_json::from_str(&std::fs::read_to_string(dir.0.join("info")).unwrap()).unwrap();
+    assert_eq!(info["apiVersion"], "client.authentication.k8s.io/v1beta1");
+    assert_eq!(info["spec"]["interactive"], false);
+    live.for_a(Duration::from_millis(300)).await;
+    api.state().tokens = [("t1".to_owned(), "admin".to_owned())].into();
+    dir.write("token", "t1");
+    api.compact();
+    api.put("pods", pod("a", NODE, "Running"));
+    live.until("a 401 asks the plugin again", |s| phase(s, "a").as_deref() == Some("Running")).await;
+    assert_eq!(live.failures(), 0);
+}
+
+#[tokio::test]
+async fn a_credential_plugin_that_hangs_or_fails_holds_nobody_up() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("hang"));
+    let script = dir.script("exec sleep 600");
+    let access = dir.access(&api.kubeconfig(&plugin(&script))).plugin_deadline(Duration::from_millis(400));
+    let began = Instant::now();
+    let mut live = Live::start(access, vec![Watched::pods(NODE), Watched::unbound(), Watched::events()]);
+    assert!(live.failure(ErrorKind::Timeout).await.fix.contains("the plugin hangs"));
+    let retrying = |s: &Snapshot, source| matches!(state(s, source), Some(SourceState::Retrying { .. }));
+    live.until("all say so", |s| retrying(s, Source::ApiUnbound) && retrying(s, Source::ApiEvents)).await;
+    assert!(began.elapsed() < Duration::from_secs(3), "one wait for all of them: {:?}", began.elapsed());
+    dir.script("echo hunter2; echo Unable to locate credentials >&2; exit 255");
+    let error = live.failure(ErrorKind::Denied).await;
+    assert!(error.tried.contains("Unable to locate credentials"), "{error:?}");
+    assert!(!live.shows("hunter2"));
+}
+
+/// What the API's files of the incident hold, played through the fake one, is what their import holds.
+#[tokio::test]
 async fn the_incident_comes_out_as_its_import() {
+    const FILES: [(&str, &str); 3] =
+        [("pods", "api-pods.jsonl.gz"), ("nodes", "api-node.jsonl.gz"), ("events", "api-events.jsonl.gz")];
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/incident");
     let mut imported = Model::default();
+    let of_the_api = |o: &Observation| matches!(o.stamp.source, Source::ApiPods | Source::ApiNode | Source::ApiEvents);
     let observations = kpodtrace::record::import::import(&path).unwrap().observations;
-    observations.into_iter().filter(|o| o.stamp.source == Source::ApiPods).for_each(|o| imported.apply(o));
-    let wanted = imported.snapshot();
+    observations.into_iter().filter(of_the_api).for_each(|o| imported.apply(o));
 
-    let api = FakeApi::start(&Certificates::new(), 0).await;
-    let file = File::new("incident", &api.kubeconfig("t0"));
-    let mut live = Live::start(&file, vec![Watched::pods(NODE)]);
-    live.until("the empty list", |s| matches!(state(s, Source::ApiPods), Some(SourceState::Live { .. }))).await;
-    let bytes = std::fs::read(path.join("api-pods.jsonl.gz")).unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(&bytes[..]), &mut text).unwrap();
-    for line in text.lines() {
-        let line: Value = serde_json::from_str(line).unwrap();
-        let object = line["event"]["object"].clone();
-        match line["event"]["type"].as_str() {
-            Some("ADDED" | "MODIFIED") => api.put("pods", object),
-            Some("DELETED") => api.delete("pods", object["metadata"]["uid"].as_str().unwrap()),
-            _ => {}
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("incident"));
+    let what = vec![Watched::pods(NODE), Watched::node(NODE), Watched::events()];
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), what);
+    let all = [Source::ApiPods, Source::ApiNode, Source::ApiEvents];
+    live.until("three empty lists", |s| all.iter().all(|source| is_live(s, *source))).await;
+    for (resource, file) in FILES {
+        let bytes = std::fs::read(path.join(file)).unwrap();
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(&bytes[..]), &mut text).unwrap();
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let object = line["event"]["object"].clone();
+            match line["event"]["type"].as_str() {
+                Some("ADDED" | "MODIFIED") => api.put(resource, object),
+                Some("DELETED") => api.delete(resource, object["metadata"]["uid"].as_str().unwrap()),
+                _ => {}
+            }
         }
     }
-    let on_node = |s: &Snapshot| -> Vec<_> {
-        let held = s.pods.values().filter_map(|p| p.api.as_ref()).map(|h| h.value.clone());
-        held.filter(|p| p.spec.node_name == NODE).collect()
+    let known = |s: &Snapshot| {
+        let pods = s.pods.values().map(|p| (p.key.clone(), p.api.as_ref().map(|h| h.value.clone()), p.events.clone()));
+        (pods.collect::<Vec<_>>(), s.node.clone(), s.node_events.clone())
     };
-    let wanted = on_node(&wanted);
-    live.until("the same pods", |s| on_node(s) == wanted).await;
+    let wanted = known(&imported.snapshot());
+    assert!(!wanted.0.is_empty() && wanted.1.is_some());
+    live.until("the same pods, node and events", |s| known(s) == wanted).await;
+    assert_eq!((live.epochs(), live.failures()), (3, 0));
 }

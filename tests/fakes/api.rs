@@ -1,7 +1,7 @@
 //! Owns an API server that lists and watches what it is given, on a real TLS socket, with versions, bookmarks and faults.
 //! It must not know the sources that ask it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,8 +14,9 @@ use hyper::body::{Bytes, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -23,12 +24,13 @@ use tokio_rustls::TlsAcceptor;
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// One change of one object.
-#[derive(Clone)]
 struct Change {
     version: u64,
     resource: &'static str,
-    kind: &'static str,
-    object: Value,
+    /// None when the object is new.
+    before: Option<Value>,
+    /// None when it is gone.
+    after: Option<Value>,
 }
 
 #[derive(Default)]
@@ -38,19 +40,33 @@ pub struct State {
     history: Vec<Change>,
     /// Versions up to this are forgotten.
     compacted: u64,
-    /// The token that is accepted.
-    pub token: String,
-    /// Only what the Node authorizer gives to this node is allowed.
-    pub node_only: Option<String>,
-    /// Answer to everything, instead of what was asked for, with a Retry-After.
-    pub refuse: Option<(u16, Option<u64>)>,
+    /// Tokens that are accepted, and whose they are.
+    pub tokens: BTreeMap<String, String>,
+    /// Client certificates (DER) that are accepted, and whose they are.
+    pub certificates: BTreeMap<Vec<u8>, String>,
+    /// Answer to everything, instead of what was asked for: code, message, Retry-After.
+    pub refuse: Option<(u16, &'static str, Option<u64>)>,
+    /// Answer to watches alone.
+    pub refuse_watch: Option<u16>,
     /// The next watch breaks off in the middle of an event.
     pub reset: bool,
+    /// Watches end before they have said anything.
+    pub end_at_once: bool,
+    /// Watches bring no bookmarks, as those of events do.
+    pub no_bookmarks: bool,
+    /// Watches say nothing at all.
+    pub mute: bool,
+    /// Answers begin only after this.
+    pub slow: Duration,
+    /// Pages after the first are refused: their list has expired.
+    pub pages_expire: bool,
+    /// Lines that watches bring besides, whatever is in them.
+    pub lines: VecDeque<String>,
     /// What was asked, as `VERB path?query`.
     pub asked: Vec<String>,
 }
 
-/// The server; it ends when it is dropped.
+/// The server; it and all its connections end when it is dropped.
 pub struct FakeApi {
     pub address: SocketAddr,
     ca: String,
@@ -64,36 +80,58 @@ impl Drop for FakeApi {
     }
 }
 
-/// A certificate authority and a server certificate for 127.0.0.1.
+/// A certificate authority, a server certificate, and certificates for clients.
 pub struct Certificates {
-    ca: String,
+    ca: CertifiedIssuer<'static, KeyPair>,
     acceptor: TlsAcceptor,
 }
 
 impl Certificates {
     pub fn new() -> Self {
+        Self::for_name("127.0.0.1")
+    }
+
+    pub fn for_name(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         let key = KeyPair::generate().unwrap();
-        let leaf = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &ca).unwrap();
+        let leaf = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &ca).unwrap();
         let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(ca.der().clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .allow_unauthenticated()
+            .build()
+            .unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_single_cert(vec![leaf.der().clone()], key)
             .unwrap();
-        Self { ca: ca.pem(), acceptor: TlsAcceptor::from(Arc::new(config)) }
+        Self { ca, acceptor: TlsAcceptor::from(Arc::new(config)) }
+    }
+
+    /// A client's certificate in DER, and certificate and key in one PEM text, as kubelets keep them.
+    pub fn client(&self, user: &str) -> (Vec<u8>, String) {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+        params.distinguished_name.push(DnType::CommonName, user);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.ca).unwrap();
+        (certificate.der().to_vec(), format!("{}{}", certificate.pem(), key.serialize_pem()))
     }
 }
 
 impl FakeApi {
-    /// Listens on `port`, or on any when it is 0.
+    /// Listens on `port`, or on any when it is 0. Who has the token `t0` may everything.
     pub async fn start(certificates: &Certificates, port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State { token: "t0".into(), version: 1000, ..State::default() }));
+        let tokens = BTreeMap::from([("t0".to_owned(), "admin".to_owned())]);
+        let state = Arc::new(Mutex::new(State { tokens, version: 1000, ..State::default() }));
         let (acceptor, shared) = (certificates.acceptor.clone(), Arc::clone(&state));
         let task = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
@@ -102,24 +140,37 @@ impl FakeApi {
                 let (acceptor, state) = (acceptor.clone(), Arc::clone(&shared));
                 connections.spawn(async move {
                     let Ok(socket) = acceptor.accept(socket).await else { return };
+                    let shown = socket.get_ref().1.peer_certificates().and_then(|c| c.first()).map(|c| c.to_vec());
                     let serve = service_fn(move |request| {
-                        let state = Arc::clone(&state);
-                        async move { Ok::<_, Infallible>(answer(&state, &request)) }
+                        let (state, shown) = (Arc::clone(&state), shown.clone());
+                        async move {
+                            let slow = state.lock().unwrap().slow;
+                            tokio::time::sleep(slow).await;
+                            Ok::<_, Infallible>(answer(&state, shown.as_deref(), &request))
+                        }
                     });
                     _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), serve).await;
                 });
             }
         });
-        Self { address, ca: certificates.ca.clone(), state, task }
+        Self { address, ca: certificates.ca.pem(), state, task }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
 
-    /// A kubeconfig that this server accepts, with `token`.
-    pub fn kubeconfig(&self, token: &str) -> String {
-        kubeconfig(self.address, &self.ca, token)
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    pub fn ca(&self) -> &str {
+        &self.ca
+    }
+
+    /// A kubeconfig for this server; `user` is what its user has, as YAML in one line.
+    pub fn kubeconfig(&self, user: &str) -> String {
+        kubeconfig(&self.url(), Some(&self.ca), user)
     }
 
     /// Puts an object there, or changes it.
@@ -128,19 +179,19 @@ impl FakeApi {
         state.version += 1;
         object["metadata"]["resourceVersion"] = json!(state.version.to_string());
         let key = (resource, object["metadata"]["uid"].as_str().unwrap_or_default().to_owned());
-        let kind = if state.objects.insert(key, object.clone()).is_some() { "MODIFIED" } else { "ADDED" };
+        let before = state.objects.insert(key, object.clone());
         let version = state.version;
-        state.history.push(Change { version, resource, kind, object });
+        state.history.push(Change { version, resource, before, after: Some(object) });
     }
 
     /// Takes an object away.
     pub fn delete(&self, resource: &'static str, uid: &str) {
         let mut state = self.state();
         state.version += 1;
-        let mut object = state.objects.remove(&(resource, uid.to_owned())).unwrap();
-        object["metadata"]["resourceVersion"] = json!(state.version.to_string());
+        let before = state.objects.remove(&(resource, uid.to_owned()));
+        assert!(before.is_some(), "{uid} is there");
         let version = state.version;
-        state.history.push(Change { version, resource, kind: "DELETED", object });
+        state.history.push(Change { version, resource, before, after: None });
     }
 
     /// Forgets all history, and ends the watches that would need it.
@@ -152,28 +203,40 @@ impl FakeApi {
     }
 }
 
-pub fn kubeconfig(address: SocketAddr, ca: &str, token: &str) -> String {
-    let ca = ca.replace('\n', "\n      ");
-    let path = std::env::temp_dir().join(format!("kpodtrace-api-ca-{}-{}.pem", std::process::id(), address.port()));
-    std::fs::write(&path, ca.replace("\n      ", "\n")).unwrap();
+/// A kubeconfig; `user` is what its user has, as YAML in one line.
+pub fn kubeconfig(server: &str, ca: Option<&str>, user: &str) -> String {
+    let ca = ca.map(|pem| format!(", certificate-authority-data: {}", base64(pem.as_bytes()))).unwrap_or_default();
     format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n  cluster:\n    server: https://{address}\n    \
-         certificate-authority: {}\ncontexts:\n- name: c\n  context: {{cluster: k, user: u}}\nusers:\n- name: u\n  user: {{token: {token}}}\n",
-        path.display()
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n  cluster: {{server: '{server}'{ca}}}\n\
+         contexts:\n- name: c\n  context: {{cluster: k, user: u}}\nusers:\n- name: u\n  user: {{{user}}}\n"
     )
 }
 
-fn answer(state: &Arc<Mutex<State>>, request: &Request<Incoming>) -> Response<Body> {
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0u32, |bits, i| bits << 8 | u32::from(chunk.get(i).copied().unwrap_or(0)));
+        for i in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Incoming>) -> Response<Body> {
     let mut s = state.lock().unwrap();
     let uri = request.uri();
     s.asked.push(format!("{} {uri}", request.method()));
-    if let Some((code, after)) = s.refuse {
-        return status(code, "refused for a test", after);
+    if let Some((code, message, after)) = s.refuse {
+        return status(code, message, after);
     }
     let token = request.headers().get("authorization").and_then(|v| v.to_str().ok()).unwrap_or_default();
-    if token != format!("Bearer {}", s.token) {
+    let by_token = token.strip_prefix("Bearer ").and_then(|t| s.tokens.get(t));
+    let Some(user) = by_token.or_else(|| s.certificates.get(shown?)).cloned() else {
         return status(401, "Unauthorized", None);
-    }
+    };
     let query: BTreeMap<&str, String> = uri
         .query()
         .unwrap_or_default()
@@ -188,28 +251,41 @@ fn answer(state: &Arc<Mutex<State>>, request: &Request<Incoming>) -> Response<Bo
         path => return status(404, path, None),
     };
     let selector = query.get("fieldSelector").cloned().unwrap_or_default();
-    if let Some(node) = &s.node_only {
-        let allowed = match resource {
-            "pods" => selector == format!("spec.nodeName={node}"),
-            "nodes" => selector == format!("metadata.name={node}"),
-            _ => false,
-        };
-        if !allowed {
-            return status(403, &format!("{resource} is forbidden: User \"system:node:{node}\" cannot list"), None);
-        }
+    let watching = query.get("watch").map(String::as_str) == Some("1");
+    if let Some(why) = not_for(&user, resource, &selector) {
+        let verb = if watching { "watch" } else { "list" };
+        let message = format!(
+            "{resource} is forbidden: User \"{user}\" cannot {verb} resource \"{resource}\" in API group \"\" at the \
+             cluster scope{why}"
+        );
+        return status(403, &message, None);
     }
-    if query.get("watch").map(String::as_str) == Some("1") {
-        let from: u64 = query.get("resourceVersion").and_then(|v| v.parse().ok()).unwrap_or_default();
-        let reset = std::mem::take(&mut s.reset);
-        drop(s);
-        return watch(Arc::clone(state), resource, selector, from, reset);
+    if watching {
+        if let Some(code) = s.refuse_watch {
+            return status(code, "too old resource version", None);
+        }
+        let seconds: u64 = query["timeoutSeconds"].parse().unwrap();
+        let watch = Watch {
+            state: Arc::clone(state),
+            resource,
+            selector,
+            version: query["resourceVersion"].parse().unwrap(),
+            reset: std::mem::take(&mut s.reset),
+            bookmark: Instant::now(),
+            end: Instant::now() + if s.end_at_once { Duration::ZERO } else { Duration::from_secs(seconds) },
+        };
+        return watch.answer();
     }
     let items: Vec<&Value> =
         s.objects.iter().filter(|((r, _), o)| *r == resource && selected(o, &selector)).map(|(_, o)| o).collect();
-    // Pages of two, so that every list has a second one.
+    // No more than two to a page, so that lists have several: the limit promises no more than that.
+    let limit = query["limit"].parse::<usize>().unwrap().min(2);
     let skip: usize = query.get("continue").and_then(|v| v.parse().ok()).unwrap_or(0);
-    let page: Vec<&Value> = items.iter().skip(skip).take(2).copied().collect();
-    let more = if skip + 2 < items.len() { json!((skip + 2).to_string()) } else { json!("") };
+    if skip > 0 && s.pages_expire {
+        return status(410, "The provided continue parameter is too old", None);
+    }
+    let page: Vec<&Value> = items.iter().skip(skip).take(limit).copied().collect();
+    let more = if skip + limit < items.len() { json!((skip + limit).to_string()) } else { json!("") };
     let kind = match resource {
         "pods" => "PodList",
         "nodes" => "NodeList",
@@ -218,6 +294,18 @@ fn answer(state: &Arc<Mutex<State>>, request: &Request<Incoming>) -> Response<Bo
     let list = json!({"kind": kind, "apiVersion": "v1", "items": page,
         "metadata": {"resourceVersion": s.version.to_string(), "continue": more}});
     whole(200, list.to_string(), None)
+}
+
+/// Why the Node authorizer does not let a node have this; others may have everything.
+fn not_for(user: &str, resource: &str, selector: &str) -> Option<String> {
+    let node = user.strip_prefix("system:node:")?;
+    match resource {
+        "pods" if selector == format!("spec.nodeName={node}") => None,
+        "nodes" if selector == format!("metadata.name={node}") => None,
+        "pods" => Some(": can only list/watch pods with spec.nodeName field selector".into()),
+        "nodes" => Some(format!(": node '{node}' cannot read all nodes, only its own Node object")),
+        _ => Some(String::new()),
+    }
 }
 
 fn selected(object: &Value, selector: &str) -> bool {
@@ -235,59 +323,87 @@ struct Watch {
     version: u64,
     reset: bool,
     bookmark: Instant,
+    end: Instant,
 }
 
-fn watch(
-    state: Arc<Mutex<State>>,
-    resource: &'static str,
-    selector: String,
-    version: u64,
-    reset: bool,
-) -> Response<Body> {
-    let watch = Watch { state, resource, selector, version, reset, bookmark: Instant::now() };
-    let body = stream::unfold(Some(watch), |watch| async move {
-        let mut watch = watch?;
-        loop {
-            let (line, ends) = watch.next();
-            match line {
-                Some(Ok(line)) => return Some((Ok(Frame::data(Bytes::from(line))), (!ends).then_some(watch))),
-                Some(Err(error)) => return Some((Err(error), None)),
-                None if ends => return None,
-                None => tokio::time::sleep(Duration::from_millis(10)).await,
-            }
-        }
-    });
-    Response::new(StreamBody::new(body).boxed_unsync())
+/// What a watch does next.
+enum Next {
+    Line(String),
+    LastLine(String),
+    /// Half of a line, and then the end of the connection.
+    Break(String),
+    End,
+    Wait,
 }
 
 impl Watch {
-    /// The next piece, if there is one, and whether the watch ends with it.
-    fn next(&mut self) -> (Option<Result<String, std::io::Error>>, bool) {
-        let state = self.state.lock().unwrap();
+    fn answer(self) -> Response<Body> {
+        let body = stream::unfold((Some(self), false), |(watch, broken)| async move {
+            if broken {
+                return Some((Err(std::io::Error::other("reset")), (None, false)));
+            }
+            let mut watch = watch?;
+            let frame = |line: String| Ok(Frame::data(Bytes::from(line)));
+            loop {
+                match watch.next() {
+                    Next::Line(line) => return Some((frame(line + "\n"), (Some(watch), false))),
+                    Next::LastLine(line) => return Some((frame(line + "\n"), (None, false))),
+                    Next::Break(half) => return Some((frame(half), (None, true))),
+                    Next::End => return None,
+                    Next::Wait => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        });
+        Response::new(StreamBody::new(body).boxed_unsync())
+    }
+
+    fn next(&mut self) -> Next {
+        let mut state = self.state.lock().unwrap();
+        if state.mute {
+            return Next::Wait;
+        }
         if self.version < state.compacted {
             let status =
                 json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
-            return (Some(Ok(format!("{}\n", json!({"type": "ERROR", "object": status})))), true);
+            return Next::LastLine(json!({"type": "ERROR", "object": status}).to_string());
         }
-        let next = state
-            .history
-            .iter()
-            .find(|c| c.version > self.version && c.resource == self.resource && selected(&c.object, &self.selector));
-        if let Some(change) = next {
-            if std::mem::take(&mut self.reset) {
-                return (Some(Err(std::io::Error::other("reset"))), true);
+        if let Some(line) = state.lines.pop_front() {
+            return Next::Line(line);
+        }
+        let event = state.history.iter().filter(|c| c.version > self.version).find_map(|c| self.event(c));
+        if let Some((version, event)) = event {
+            let line = event.to_string();
+            if self.reset {
+                return Next::Break(line[..line.len() / 2].to_owned());
             }
-            self.version = change.version;
-            return (Some(Ok(format!("{}\n", json!({"type": change.kind, "object": change.object})))), false);
+            self.version = version;
+            return Next::Line(line);
         }
-        if self.bookmark.elapsed() > Duration::from_millis(100) {
+        if Instant::now() >= self.end {
+            return Next::End;
+        }
+        if !state.no_bookmarks && self.bookmark.elapsed() > Duration::from_millis(100) {
             self.bookmark = Instant::now();
-            let kind = if self.resource == "pods" { "Pod" } else { "Node" };
-            let object = json!({"kind": kind, "metadata": {"resourceVersion": state.version.to_string()}});
             self.version = state.version;
-            return (Some(Ok(format!("{}\n", json!({"type": "BOOKMARK", "object": object})))), false);
+            let object = json!({"metadata": {"resourceVersion": state.version.to_string()}});
+            return Next::Line(json!({"type": "BOOKMARK", "object": object}).to_string());
         }
-        (None, false)
+        Next::Wait
+    }
+
+    /// What a change is for this watch: an object that leaves the selection is DELETED, as it was before.
+    fn event(&self, change: &Change) -> Option<(u64, Value)> {
+        let of = |object: &Option<Value>| {
+            object.clone().filter(|o| change.resource == self.resource && selected(o, &self.selector))
+        };
+        let (kind, mut object) = match (of(&change.before), of(&change.after)) {
+            (None, Some(is)) => ("ADDED", is),
+            (Some(_), Some(is)) => ("MODIFIED", is),
+            (Some(was), None) => ("DELETED", was),
+            (None, None) => return None,
+        };
+        object["metadata"]["resourceVersion"] = json!(change.version.to_string());
+        Some((change.version, json!({"type": kind, "object": object})))
     }
 }
 

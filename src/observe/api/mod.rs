@@ -3,9 +3,14 @@
 
 mod access;
 mod answer;
+mod kubeconfig;
+mod plugin;
 mod proxy;
 mod source;
 mod stream;
+mod trouble;
+mod watched;
 
 pub use access::ApiAccess;
-pub use source::{ListWatch, Watched};
+pub use source::{ListWatch, Pace};
+pub use watched::Watched;

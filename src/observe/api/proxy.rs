@@ -1,5 +1,5 @@
 //! Owns whether the API server is reached through a proxy, as kubectl decides it.
-//! It must not read the process's environment: it is passed in.
+//! It must not read the process's environment, which is passed in, nor show a proxy's password.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,42 @@ use http::Uri;
 
 use super::super::discover::Env;
 
-/// The proxy for `server`: `HTTPS_PROXY` or `https_proxy`, unless `NO_PROXY` names the server (golang.org/x/net/http/httpproxy).
-pub(super) fn proxy_for(server: &Uri, env: &Env) -> Option<Uri> {
+/// The proxy for `server`: the one that the kubeconfig names (`named`), else `HTTPS_PROXY` or `https_proxy`, unless
+/// `NO_PROXY` names the server (golang.org/x/net/http/httpproxy).
+///
+/// # Errors
+/// What is wrong with the proxy's address, without quoting it: it may hold a password.
+pub(super) fn proxy_for(server: &Uri, named: Option<&str>, env: &Env) -> Result<Option<Uri>, &'static str> {
     let get = |name: &str| env.get(name).or_else(|| env.get(&name.to_lowercase())).filter(|v| !v.is_empty());
-    let proxy = get("HTTPS_PROXY")?;
-    let host = server.host()?.trim_matches(['[', ']']).to_lowercase();
-    if is_local(&host) || get("NO_PROXY").is_some_and(|list| list.split(',').any(|rule| covers(rule.trim(), &host))) {
-        return None;
+    if let Some(named) = named.filter(|n| !n.is_empty()) {
+        return parse(named).map(Some);
     }
-    let proxy = if proxy.contains("://") { proxy.clone() } else { format!("http://{proxy}") };
-    proxy.parse().ok()
+    let (Some(proxy), Some(host)) = (get("HTTPS_PROXY"), server.host()) else { return Ok(None) };
+    let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_lowercase();
+    let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
+    let spared = get("NO_PROXY").is_some_and(|list| list.split(',').any(|rule| covers(rule.trim(), &host, port)));
+    if is_local(&host) || spared {
+        return Ok(None);
+    }
+    parse(proxy).map(Some)
+}
+
+/// The proxy in words: without user and password.
+pub(super) fn shown(proxy: &Uri) -> String {
+    match (proxy.host(), proxy.port_u16()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (host, _) => host.unwrap_or_default().to_owned(),
+    }
+}
+
+fn parse(proxy: &str) -> Result<Uri, &'static str> {
+    let proxy = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
+    let uri: Uri = proxy.parse().map_err(|_| "the address of the proxy cannot be read")?;
+    match (uri.scheme_str(), uri.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),
+        (Some("http" | "https"), _) => Err("the address of the proxy has no host"),
+        _ => Err("the proxy is of a kind that is not spoken here: only http and https are"),
+    }
 }
 
 /// Go never asks a proxy for the machine itself.
@@ -24,21 +50,39 @@ fn is_local(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// One entry of `NO_PROXY`: `*`, an address, a CIDR, a domain with or without a leading dot; a port is not looked at.
-fn covers(rule: &str, host: &str) -> bool {
+/// One entry of `NO_PROXY`: `*`, a CIDR, or an address or a domain, either with a port if only that one is meant.
+fn covers(rule: &str, host: &str, port: u16) -> bool {
     let rule = rule.to_lowercase();
-    if rule.is_empty() {
-        return false;
-    }
-    if rule == "*" || rule == host {
+    if rule == "*" {
         return true;
     }
-    if let (Some((net, bits)), Ok(ip)) = (rule.split_once('/'), host.parse::<IpAddr>()) {
-        return net.parse().ok().zip(bits.parse().ok()).is_some_and(|(net, bits)| in_net(ip, net, bits));
+    let ip = host.parse::<IpAddr>().ok();
+    if let Some((net, bits)) = rule.split_once('/') {
+        let net = net.parse::<IpAddr>().ok().zip(bits.parse::<u32>().ok());
+        return net.zip(ip).is_some_and(|((net, bits), ip)| in_net(ip, net, bits));
     }
-    let name = rule.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(rule.as_str(), |(n, _)| n);
-    let name = name.trim_start_matches("*.").trim_start_matches('.');
-    host == name && !rule.starts_with('.') || host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
+    let (name, only) = match rule.rsplit_once(':') {
+        // An IPv6 address without brackets has no port.
+        Some((name, digits)) if !name.contains(':') || name.ends_with(']') => match digits.parse::<u16>() {
+            Ok(only) => (name, Some(only)),
+            Err(_) => return false,
+        },
+        _ => (rule.as_str(), None),
+    };
+    if only.is_some_and(|only| only != port) {
+        return false;
+    }
+    let name = name.trim_matches(['[', ']']);
+    if let Ok(named) = name.parse::<IpAddr>() {
+        return ip == Some(named);
+    }
+    // `.corp` and `*.corp` are what lies below; `corp` is itself, too.
+    let below = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
+    match below.strip_prefix('.') {
+        _ if below.is_empty() => false,
+        Some(_) => host.ends_with(below),
+        None => host == below || host.strip_suffix(below).is_some_and(|rest| rest.ends_with('.')),
+    }
 }
 
 fn in_net(ip: IpAddr, net: IpAddr, bits: u32) -> bool {
@@ -59,35 +103,62 @@ fn in_net(ip: IpAddr, net: IpAddr, bits: u32) -> bool {
 mod tests {
     use super::*;
 
-    fn env(no_proxy: &str) -> Env {
-        [("HTTPS_PROXY", "proxy.corp:3128"), ("no_proxy", no_proxy)]
-            .into_iter()
-            .map(|(k, v)| (k.to_owned(), v.to_owned()))
-            .collect()
+    fn env(proxy: &str, no_proxy: &str) -> Env {
+        [("HTTPS_PROXY", proxy), ("no_proxy", no_proxy)].map(|(k, v)| (k.to_owned(), v.to_owned())).into()
     }
 
     fn proxied(server: &str, no_proxy: &str) -> bool {
-        proxy_for(&server.parse().unwrap(), &env(no_proxy)).is_some()
+        proxy_for(&server.parse().unwrap(), None, &env("proxy.corp:3128", no_proxy)).unwrap().is_some()
     }
 
     #[test]
     fn the_server_is_matched_and_not_the_proxy() {
         assert!(proxied("https://10.1.2.3:6443", ""));
+        assert!(proxied("https://10.1.2.3:6443", ".corp,proxy.corp"));
         assert!(!proxied("https://10.1.2.3:6443", "10.1.2.3"));
-        assert!(!proxied("https://10.1.2.3:6443", "192.168.0.0/16, 10.0.0.0/8"));
-        assert!(proxied("https://11.1.2.3:6443", "10.0.0.0/8"));
+        assert!(!proxied("https://10.1.2.3:6443", "192.168.0.0/16, 10.0.0.0/8,"));
+        assert!(proxied("https://11.1.2.3:6443", "10.0.0.0/8,what is this?,,:,/,10.0.0.0/99,[::]:"));
         assert!(!proxied("https://api.k8s.corp:6443", ".corp"));
-        assert!(!proxied("https://api.k8s.corp", "k8s.corp:6443"));
+        assert!(!proxied("https://API.K8S.corp.:6443", "*.k8s.CORP"));
+        assert!(!proxied("https://api.k8s.corp", "k8s.corp"));
+        assert!(!proxied("https://k8s.corp", "k8s.corp"));
+        assert!(proxied("https://k8s.corp", ".k8s.corp"), "only what lies below");
+        assert!(proxied("https://k8s.corp", "*.k8s.corp"), "only what lies below");
         assert!(proxied("https://apik8s.corp", "k8s.corp"));
         assert!(!proxied("https://api", "*"));
         assert!(!proxied("https://127.0.0.1:6443", ""), "never for the machine itself");
+        assert!(!proxied("https://[::1]:6443", ""), "never for the machine itself");
         assert!(proxied("https://[fd00::1]:6443", "fd01::/16"));
         assert!(!proxied("https://[fd00::1]:6443", "fd00::/16"));
+        assert!(!proxied("https://[fd00::1]:6443", "fd00::1"));
     }
 
     #[test]
-    fn a_proxy_without_a_scheme_is_http() {
-        let proxy = proxy_for(&"https://10.1.2.3".parse().unwrap(), &env("")).unwrap();
-        assert_eq!(proxy.to_string(), "http://proxy.corp:3128/");
+    fn a_port_is_matched_where_one_is_named() {
+        assert!(!proxied("https://api.k8s.corp:6443", "k8s.corp:6443"));
+        assert!(proxied("https://api.k8s.corp", "k8s.corp:6443"));
+        assert!(!proxied("https://api.k8s.corp", "k8s.corp:443"));
+        assert!(proxied("https://10.1.2.3:6443", "10.1.2.3:443"));
+        assert!(!proxied("https://[fd00::1]:6443", "[fd00::1]:6443"));
+        assert!(proxied("https://[fd00::1]:6443", "[fd00::1]:443"));
+    }
+
+    #[test]
+    fn what_the_kubeconfig_names_comes_first() {
+        let server = "https://10.1.2.3".parse().unwrap();
+        let env = env("http://other:1", "*");
+        let proxy = proxy_for(&server, Some("https://named.corp:3128"), &env).unwrap().unwrap();
+        assert_eq!(proxy.to_string(), "https://named.corp:3128/");
+        assert_eq!(proxy_for(&server, Some(""), &env), Ok(None));
+    }
+
+    #[test]
+    fn addresses_of_proxies() {
+        let proxy = |text: &str| proxy_for(&"https://10.1.2.3".parse().unwrap(), Some(text), &Env::new());
+        let got = proxy("user:hunter2@proxy.corp:3128").unwrap().unwrap();
+        assert_eq!((got.scheme_str(), shown(&got).as_str()), (Some("http"), "proxy.corp:3128"));
+        for wrong in ["socks5://user:hunter2@proxy:1080", "http://", "http://user:hunter2@[", "\u{1}", "://"] {
+            assert!(!proxy(wrong).unwrap_err().contains("hunter2"), "{wrong}");
+        }
     }
 }

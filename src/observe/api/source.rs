@@ -1,87 +1,59 @@
 //! Owns one list and its watch: epochs, versions, bookmarks, and what is said of each object.
-//! It must not begin a new epoch while the last version still serves.
+//! It must not begin a new epoch while the last version still serves, nor ask again at once where nothing came of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{Request, Response, StatusCode};
 use kube::client::Body;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::super::{Attempt, Failure, Outlet};
 use super::ApiAccess;
-use super::answer::{Ended, late, malformed, refused, unanswered};
-use super::stream::{Lines, whole};
+use super::access::Way;
+use super::answer::{Ended, failed, malformed, refused};
+use super::stream::{Broken, Line, Lines, whole};
+use super::trouble::{late, unanswered};
+use super::watched::Watched;
 use crate::decode::{Object, WatchEvent, objects, watch_event};
-use crate::observation::{Fact, Source};
-use crate::text::Text;
+use crate::observation::{ErrorKind, Fact};
 
 /// Objects in one page of a list.
 const PAGE: u32 = 500;
-/// Longest time for a page, or for the begin of a watch.
-const DEADLINE: Duration = Duration::from_secs(15);
-/// How long a watch is asked to last, seconds; the server ends it then.
-const WATCH_S: u32 = 240;
-/// A watch that says nothing for so long is dead: bookmarks come every minute.
-const IDLE: Duration = Duration::from_secs(150);
+/// Longest page of a list, bytes.
+const MAX_PAGE: usize = 256 << 20;
+/// Longest refusal that is read, bytes.
+const MAX_REFUSAL: usize = 64 << 10;
+/// Said of what is not a page of a list.
+const NO_LIST: &str = "the answer is not a list";
 
-/// What is listed and watched.
-#[derive(Clone, Debug)]
-pub struct Watched {
-    /// Whose observations these are.
-    pub source: Source,
-    /// `pods`, `nodes`, `events`.
-    resource: &'static str,
-    selector: String,
+/// Deadlines of a list and its watch.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Longest wait for an answer to begin.
+    pub answer: Duration,
+    /// Longest time for a page of a list to come in.
+    pub page: Duration,
+    /// How long a watch is asked to last, in whole seconds; the server ends it then.
+    pub watch: Duration,
+    /// What the server may be late in ending it.
+    pub slack: Duration,
+    /// A watch that is silent for longer is dead, where the server sends bookmarks (every minute). Of events it sends
+    /// none: there is no cache of them that would know.
+    pub silence: Duration,
+    /// A watch that ends sooner and has said nothing is a failure: something on the way ends it.
+    pub short: Duration,
 }
 
-impl Watched {
-    /// The pods bound to a node.
-    pub fn pods(node: &str) -> Self {
-        Self { source: Source::ApiPods, resource: "pods", selector: format!("spec.nodeName={node}") }
-    }
-
-    /// The pods that no scheduler has placed yet.
-    pub fn unbound() -> Self {
-        Self { source: Source::ApiUnbound, resource: "pods", selector: "spec.nodeName=".into() }
-    }
-
-    /// The node object.
-    pub fn node(node: &str) -> Self {
-        Self { source: Source::ApiNode, resource: "nodes", selector: format!("metadata.name={node}") }
-    }
-
-    /// All events: those about a pod cannot be selected by the pod's node.
-    pub fn events() -> Self {
-        Self { source: Source::ApiEvents, resource: "events", selector: String::new() }
-    }
-
-    /// The request in words.
-    pub(super) fn request(&self) -> String {
-        match self.selector.as_str() {
-            "" => format!("list and watch {}", self.resource),
-            selector => format!("list and watch {} with fieldSelector {selector}", self.resource),
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(15),
+            page: Duration::from_secs(60),
+            watch: Duration::from_secs(290),
+            slack: Duration::from_secs(20),
+            silence: Duration::from_secs(150),
+            short: Duration::from_secs(1),
         }
-    }
-
-    /// What would grant it.
-    pub(super) fn grant(&self) -> String {
-        let why = match self.source {
-            Source::ApiUnbound => "a node's own credential never may: pods without a node are not visible from here. ",
-            Source::ApiEvents => "a node's own credential never may. ",
-            _ => "",
-        };
-        format!(
-            "{why}Give a credential that may with --kubeconfig, or grant it: kubectl create clusterrole kpodtrace-{0} \
-             --verb=list,watch --resource={0}",
-            self.resource
-        )
-    }
-
-    fn uri(&self, query: &str) -> String {
-        let selector = self.selector.replace('=', "%3D");
-        let field = if selector.is_empty() { String::new() } else { format!("&fieldSelector={selector}") };
-        format!("/api/v1/{}?{query}{field}", self.resource)
     }
 }
 
@@ -89,147 +61,194 @@ impl Watched {
 pub struct ListWatch {
     access: ApiAccess,
     what: Watched,
+    pace: Pace,
     /// Version to go on from; None when everything must be listed.
     version: Option<String>,
+    /// A list has begun, and no watch has brought anything since: to list again would bring the same.
+    fresh: bool,
+    /// A watch has brought a bookmark: silence means something.
+    bookmarks: bool,
+    /// A 401 came, and nothing better since.
+    denied: bool,
 }
 
 impl ListWatch {
     /// A source of `what`.
     pub fn new(access: ApiAccess, what: Watched) -> Self {
-        Self { access, what, version: None }
+        Self { access, what, pace: Pace::default(), version: None, fresh: false, bookmarks: false, denied: false }
     }
 
-    async fn run(&mut self, out: &mut Outlet) -> Result<(), Ended> {
+    /// With other deadlines.
+    #[must_use]
+    pub fn pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// Runs until something fails. At once and once only, an expired version is followed by a new list, a 401 by a new
+    /// client.
+    async fn run(&mut self, out: &mut Outlet) -> Failure {
         loop {
-            let (client, server) = self.access.client().await.map_err(Ended::Failed)?;
-            let version = match self.version.take() {
-                Some(version) => version,
-                None => self.list(&client, &server, out).await?,
+            let way = match self.access.way().await {
+                Ok(way) => way,
+                Err(failure) => return failure,
             };
-            match self.watch(&client, &server, version, out).await {
-                Ok(version) => self.version = Some(version),
-                Err(Ended::Expired) => {}
-                Err(ended) => return Err(ended),
+            match self.round(&way, out).await {
+                Ok(()) => {}
+                Err(Ended::Expired) if !self.fresh => self.version = None,
+                Err(Ended::Expired) => {
+                    let fix = "the API server forgets faster than it can be read, or several that differ answer";
+                    return failed(&self.what, &way, "410 Gone, right after the list", ErrorKind::Other, fix);
+                }
+                Err(Ended::Unauthorized(failure)) => {
+                    self.access.forget(&way).await;
+                    // The files may have been rotated meanwhile.
+                    if std::mem::replace(&mut self.denied, true) {
+                        return failure;
+                    }
+                }
+                Err(Ended::Failed(failure)) => return failure,
             }
         }
     }
 
-    async fn get(&self, client: &kube::Client, server: &str, query: &str) -> Result<Response<Body>, Ended> {
+    /// A list, if one is needed, and one watch.
+    async fn round(&mut self, way: &Way, out: &mut Outlet) -> Result<(), Ended> {
+        let version = match &self.version {
+            Some(version) => version.clone(),
+            None => self.list(way, out).await?,
+        };
+        self.version = Some(version.clone());
+        let began = Instant::now();
+        let said = self.watch(way, &version, out).await?;
+        if said == 0 && began.elapsed() < self.pace.short {
+            let fix = "a proxy or a load balancer on the way ends what does not speak at once";
+            return Err(Ended::Failed(failed(&self.what, way, "the watch ended at once", ErrorKind::Other, fix)));
+        }
+        Ok(())
+    }
+
+    async fn get(&mut self, way: &Way, query: &str) -> Result<Response<Body>, Ended> {
         let request = Request::get(self.what.uri(query)).body(Body::empty());
-        let request = request.map_err(|e| malformed(&self.what, &e.to_string()))?;
-        let response = match tokio::time::timeout(DEADLINE, client.send(request)).await {
-            Err(_) => return Err(late(&self.what, server, DEADLINE)),
-            Ok(Err(error)) => return Err(unanswered(&self.what, server, &error)),
+        let request = request.map_err(|e| malformed(&self.what, way, &e.to_string()))?;
+        let response = match tokio::time::timeout(self.pace.answer, way.client.send(request)).await {
+            Err(_) => return Err(late(&self.what, way, self.pace.answer)),
+            Ok(Err(error)) => return Err(unanswered(&self.what, way, &error)),
             Ok(Ok(response)) => response,
         };
         if response.status() == StatusCode::OK {
+            self.denied = false;
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = whole(&self.what, server, response, DEADLINE).await.unwrap_or_default();
-        Err(refused(&self.what, status, &headers, &body))
+        let body = whole(response, MAX_REFUSAL, self.pace.answer).await.unwrap_or_default();
+        Err(refused(&self.what, way, status, &headers, &body))
     }
 
     /// Lists everything as a new epoch; gives the version to watch from. Nothing is said before the first page is there.
-    async fn list(&self, client: &kube::Client, server: &str, out: &mut Outlet) -> Result<String, Ended> {
+    async fn list(&mut self, way: &Way, out: &mut Outlet) -> Result<String, Ended> {
         #[derive(Deserialize)]
-        struct Page<'a> {
-            #[serde(default)]
+        struct Page {
+            kind: String,
             metadata: PageMeta,
-            #[serde(borrow, default)]
-            items: Option<Vec<&'a RawValue>>,
         }
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase", default)]
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct PageMeta {
             resource_version: String,
-            #[serde(rename = "continue")]
-            more: String,
+            #[serde(default, rename = "continue")]
+            more: Option<String>,
         }
-        let mut more = String::new();
-        let mut begun = false;
+        self.fresh = true;
+        let mut query = format!("limit={PAGE}");
+        let mut first = true;
         loop {
-            let query = match more.as_str() {
-                "" => format!("limit={PAGE}"),
-                more => format!("limit={PAGE}&continue={more}"),
-            };
-            let response = self.get(client, server, &query).await?;
-            let body = whole(&self.what, server, response, DEADLINE).await?;
-            let body = String::from_utf8(body).map_err(|_| malformed(&self.what, "the list is not UTF-8"))?;
-            let page: Page =
-                serde_json::from_str(&body).map_err(|_| malformed(&self.what, "the answer is not a list"))?;
-            let found = objects(&body).map_err(|_| malformed(&self.what, "the answer is not a list"))?;
-            if page.items.is_some_and(|items| items.len() != found.len()) {
-                return Err(malformed(&self.what, "the answer is not a list"));
+            let response = self.get(way, &query).await?;
+            let body = whole(response, MAX_PAGE, self.pace.page).await.map_err(|e| self.broken(way, e))?;
+            let body = String::from_utf8(body).map_err(|_| malformed(&self.what, way, "the list is not UTF-8"))?;
+            let page: Page = serde_json::from_str(&body).map_err(|_| malformed(&self.what, way, NO_LIST))?;
+            if !page.kind.ends_with("List") {
+                return Err(malformed(&self.what, way, NO_LIST));
             }
+            let found = objects(&body).map_err(|_| malformed(&self.what, way, NO_LIST))?;
             out.live().await;
-            if !std::mem::replace(&mut begun, true) {
+            if std::mem::take(&mut first) {
                 out.begin_epoch().await;
             }
+            let mut unreadable = 0;
             for object in found {
-                if let Some(fact) = is(object) {
-                    out.say(fact).await;
+                match is(object) {
+                    Some(fact) => out.say(fact).await,
+                    None => unreadable += 1,
                 }
             }
-            if page.metadata.more.is_empty() {
-                out.end_epoch().await;
-                return Ok(page.metadata.resource_version);
+            if unreadable > 0 {
+                out.say(Fact::Unreadable { count: unreadable }).await;
             }
-            more = page.metadata.more;
+            match page.metadata.more.filter(|more| !more.is_empty()) {
+                Some(more) => query = format!("limit={PAGE}&continue={more}"),
+                None => {
+                    out.end_epoch().await;
+                    return Ok(page.metadata.resource_version);
+                }
+            }
         }
     }
 
-    /// Watches until the server ends it; gives the version to go on from.
-    async fn watch(
-        &self,
-        client: &kube::Client,
-        server: &str,
-        mut version: String,
-        out: &mut Outlet,
-    ) -> Result<String, Ended> {
-        let query = format!("watch=1&allowWatchBookmarks=true&timeoutSeconds={WATCH_S}&resourceVersion={version}");
-        let response = self.get(client, server, &query).await?;
+    /// Watches until the server ends it; gives how many lines it brought. What comes moves the version on.
+    async fn watch(&mut self, way: &Way, version: &str, out: &mut Outlet) -> Result<u64, Ended> {
+        let seconds = self.pace.watch.as_secs().max(1);
+        let query = format!("watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}");
+        let mut lines = Lines::new(self.get(way, &query).await?);
         out.live().await;
-        let mut lines = Lines::new(response);
-        while let Some(line) = lines.next(&self.what, server, IDLE).await? {
-            let Ok(line) = String::from_utf8(line) else { continue };
+        // Where there are no bookmarks, this is all that says that it still answers.
+        out.say(Fact::Alive).await;
+        let mut said = 0;
+        loop {
+            let idle = if self.bookmarks { self.pace.silence } else { self.pace.watch + self.pace.slack };
+            let line = match lines.next(idle).await.map_err(|e| self.broken(way, e))? {
+                Some(Line::Is(line)) => String::from_utf8(line).unwrap_or_default(),
+                Some(Line::TooLong) => String::new(),
+                None => return Ok(said),
+            };
+            said += 1;
             if let Some(newer) = resource_version(&line) {
-                version = newer;
+                self.version = Some(newer);
             }
-            match watch_event(&line) {
-                Ok(WatchEvent::Is(object)) => {
-                    if let Some(fact) = is(object) {
-                        out.say(fact).await;
-                    }
+            let fact = match watch_event(&line) {
+                Ok(WatchEvent::Is(object)) => is(object),
+                Ok(WatchEvent::Gone(object)) => gone(object),
+                Ok(WatchEvent::Bookmark { .. }) => {
+                    self.bookmarks = true;
+                    Some(Fact::Alive)
                 }
-                Ok(WatchEvent::Gone(object)) => {
-                    if let Some(fact) = gone(object) {
-                        out.say(fact).await;
-                    }
+                Ok(WatchEvent::Error { code: 410, .. }) => return Err(Ended::Expired),
+                Ok(WatchEvent::Error { code, message }) => {
+                    let why = format!("the watch ended: {code} {message}");
+                    let fix = if message.contains("etcd") { "look at etcd" } else { "look at the API server's log" };
+                    return Err(Ended::Failed(failed(&self.what, way, &why, ErrorKind::Other, fix)));
                 }
-                Ok(WatchEvent::Bookmark { .. }) => out.say(Fact::Alive).await,
-                // Almost always 410: whatever it is, only a new listing helps.
-                Ok(WatchEvent::Error { .. }) => return Err(Ended::Expired),
-                // An object that cannot be read costs itself alone.
-                Err(_) => {}
-            }
+                Err(_) => None,
+            };
+            self.fresh = false;
+            // An object that cannot be read costs itself alone.
+            out.say(fact.unwrap_or(Fact::Unreadable { count: 1 })).await;
         }
-        Ok(version)
+    }
+
+    fn broken(&self, way: &Way, why: Broken) -> Ended {
+        match why {
+            Broken::Connection(error) => unanswered(&self.what, way, &error),
+            Broken::Late(waited) => late(&self.what, way, waited),
+            Broken::TooLong => malformed(&self.what, way, "the list is longer than 256 MiB"),
+        }
     }
 }
 
 impl Attempt for ListWatch {
     async fn attempt(&mut self, out: &mut Outlet) -> Failure {
-        let ended = match self.run(out).await {
-            Ok(()) => Ended::Expired,
-            Err(ended) => ended,
-        };
-        // What happened meanwhile is not known: the next attempt lists again.
+        // What happened since the last attempt is not known.
         self.version = None;
-        if matches!(ended, Ended::Unauthorized(_)) {
-            self.access.forget().await;
-        }
-        ended.into()
+        self.run(out).await
     }
 }
 
@@ -243,11 +262,10 @@ fn is(object: Object) -> Option<Fact> {
 }
 
 fn gone(object: Object) -> Option<Fact> {
-    let uid = |uid: &Text| uid.clone();
     match object {
-        Object::Pod(pod) => Some(Fact::PodGone(uid(&pod.metadata.uid))),
-        Object::Node(node) => Some(Fact::NodeGone(uid(&node.metadata.name))),
-        Object::Event(event) => Some(Fact::EventGone(uid(&event.metadata.uid))),
+        Object::Pod(pod) => Some(Fact::PodGone(pod.metadata.uid)),
+        Object::Node(node) => Some(Fact::NodeGone(node.metadata.name)),
+        Object::Event(event) => Some(Fact::EventGone(event.metadata.uid)),
         Object::OtherKind(_) | Object::Unreadable(_) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Owns reading an answer: whole up to a size, or line by line with a deadline for each.
+//! Owns reading an answer: whole within a size and a time, or line by line with a deadline for each.
 //! It must not decode what it reads.
 
 use std::time::Duration;
@@ -6,80 +6,169 @@ use std::time::Duration;
 use http::Response;
 use http_body_util::BodyExt;
 use kube::client::Body;
+use tokio::time::timeout;
 
-use super::answer::{Ended, late, malformed, unanswered};
-use super::source::Watched;
-
-/// Longest page of a list, bytes.
-const MAX_PAGE: usize = 256 << 20;
 /// Longest watch event, bytes: an object is at most 1.5 MiB in etcd, and JSON is longer.
 const MAX_LINE: usize = 8 << 20;
 
-/// Reads a body as a whole.
-pub(super) async fn whole(
-    what: &Watched,
-    server: &str,
-    response: Response<Body>,
-    deadline: Duration,
-) -> Result<Vec<u8>, Ended> {
-    let mut lines = Lines::new(response);
-    let mut out = Vec::new();
-    while let Some(chunk) = lines.chunk(what, server, deadline).await? {
-        out.extend_from_slice(&chunk);
-        if out.len() > MAX_PAGE {
-            return Err(malformed(what, "the list is longer than 256 MiB"));
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The connection.
+    Connection(kube::Error),
+    /// Nothing came for so long.
+    Late(Duration),
+    /// More came than is taken.
+    TooLong,
+}
+
+/// Reads a body as a whole, within `deadline`.
+pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Duration) -> Result<Vec<u8>, Broken> {
+    let mut body = response.into_body();
+    let read = async {
+        let mut out = Vec::new();
+        while let Some(data) = chunk(&mut body).await? {
+            if out.len() + data.len() > limit {
+                return Err(Broken::TooLong);
+            }
+            out.extend_from_slice(&data);
+        }
+        Ok(out)
+    };
+    timeout(deadline, read).await.unwrap_or(Err(Broken::Late(deadline)))
+}
+
+async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
+    loop {
+        match body.frame().await {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(Broken::Connection(error)),
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
         }
     }
-    Ok(out)
+}
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Without its line feed.
+    Is(Vec<u8>),
+    /// Longer than 8 MiB; it was not kept.
+    TooLong,
 }
 
 /// A body as lines.
 pub(super) struct Lines {
     body: Body,
-    rest: Vec<u8>,
-    /// The line that is read is too long and is thrown away up to its end.
-    skipping: bool,
+    cutter: Cutter,
 }
 
 impl Lines {
     pub fn new(response: Response<Body>) -> Self {
-        Self { body: response.into_body(), rest: Vec::new(), skipping: false }
+        Self { body: response.into_body(), cutter: Cutter::default() }
     }
 
-    /// The next line without its line feed; None at the end of the body. An event that is too long is left out.
-    pub async fn next(&mut self, what: &Watched, server: &str, idle: Duration) -> Result<Option<Vec<u8>>, Ended> {
+    /// The next line; None at the end of the body. A line that has no end is not one.
+    pub async fn next(&mut self, idle: Duration) -> Result<Option<Line>, Broken> {
         loop {
-            if let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
-                let mut line: Vec<u8> = self.rest.drain(..=end).collect();
-                line.pop();
-                if std::mem::take(&mut self.skipping) || line.is_empty() {
-                    continue;
-                }
+            if let Some(line) = self.cutter.next() {
                 return Ok(Some(line));
             }
-            if self.rest.len() > MAX_LINE {
-                self.rest.clear();
-                self.skipping = true;
-            }
-            match self.chunk(what, server, idle).await? {
-                Some(chunk) => self.rest.extend_from_slice(&chunk),
-                None => return Ok(None),
+            match timeout(idle, chunk(&mut self.body)).await {
+                Err(_) => return Err(Broken::Late(idle)),
+                Ok(data) => match data? {
+                    Some(data) => self.cutter.push(&data),
+                    None => return Ok(None),
+                },
             }
         }
     }
+}
 
-    async fn chunk(&mut self, what: &Watched, server: &str, idle: Duration) -> Result<Option<Vec<u8>>, Ended> {
-        loop {
-            match tokio::time::timeout(idle, self.body.frame()).await {
-                Err(_) => return Err(late(what, server, idle)),
-                Ok(None) => return Ok(None),
-                Ok(Some(Err(error))) => return Err(unanswered(what, server, &error)),
-                Ok(Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Ok(Some(data.to_vec()));
-                    }
-                }
+/// Cuts what comes in pieces into lines, looking at every byte once.
+#[derive(Default)]
+struct Cutter {
+    held: Vec<u8>,
+    /// Begin of the line that is next, in `held`.
+    begin: usize,
+    /// Up to here there is no line feed.
+    seen: usize,
+    /// The line that is read is too long and is thrown away up to its end.
+    skipping: bool,
+}
+
+impl Cutter {
+    fn push(&mut self, data: &[u8]) {
+        self.held.drain(..self.begin);
+        self.seen -= self.begin;
+        self.begin = 0;
+        self.held.extend_from_slice(data);
+    }
+
+    fn next(&mut self) -> Option<Line> {
+        while let Some(end) = self.held.get(self.seen..)?.iter().position(|b| *b == b'\n') {
+            let end = self.seen + end;
+            let line = self.held.get(self.begin..end).unwrap_or_default();
+            let line = match line {
+                _ if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE => Some(Line::TooLong),
+                [] => None,
+                line => Some(Line::Is(line.to_vec())),
+            };
+            (self.begin, self.seen) = (end + 1, end + 1);
+            if line.is_some() {
+                return line;
             }
+        }
+        self.seen = self.held.len();
+        if self.seen - self.begin > MAX_LINE {
+            (self.begin, self.skipping) = (self.seen, true);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cut(pieces: &[&[u8]]) -> Vec<Line> {
+        let mut cutter = Cutter::default();
+        let mut out = Vec::new();
+        for piece in pieces {
+            cutter.push(piece);
+            out.extend(std::iter::from_fn(|| cutter.next()));
+        }
+        out
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_told_and_the_next_is_whole() {
+        let long = vec![b'x'; MAX_LINE + 1];
+        let lines = cut(&[b"a\n", &long, &long, b"x\nb\n\nc"]);
+        assert_eq!(lines, [Line::Is(b"a".to_vec()), Line::TooLong, Line::Is(b"b".to_vec())]);
+        let whole = [long.as_slice(), b"\nb\n"].concat();
+        assert_eq!(cut(&[&whole]), [Line::TooLong, Line::Is(b"b".to_vec())]);
+    }
+
+    proptest! {
+        #[test]
+        fn cut_anywhere_the_lines_are_the_same(
+            text in "[ab\n]{0,40}", at in proptest::collection::vec(0usize..40, 0..6)
+        ) {
+            let mut at: Vec<usize> = at.into_iter().filter(|a| *a <= text.len()).collect();
+            at.extend([0, text.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|w| &text.as_bytes()[w[0]..w[1]]).collect();
+            let mut expected: Vec<&str> = text.split('\n').collect();
+            expected.pop();
+            let expected: Vec<Line> =
+                expected.into_iter().filter(|l| !l.is_empty()).map(|l| Line::Is(l.as_bytes().to_vec())).collect();
+            prop_assert_eq!(cut(&pieces), expected);
         }
     }
 }

@@ -1,0 +1,139 @@
+//! Owns reading a credential: which server, which user and which CA a kubeconfig or a service account names.
+//! It must not quote a file, and must not read the process's environment: kube's own reader does both.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::super::Failure;
+use super::super::discover::{Credential, Env, base64};
+use super::access::{Target, failed, useless};
+use crate::observation::ErrorKind;
+
+/// Nobody says which certificates to trust.
+pub(super) const NO_CA: &str = "it names no CA (certificate-authority), and this machine has none of its own";
+
+/// Reads the credential. Blocks.
+pub(super) fn target(credential: &Credential, env: &Env) -> Result<Target, Failure> {
+    let (cluster, user, mut files) = match credential {
+        Credential::Kubeconfig(paths) => {
+            let mut merged = Kubeconfig::default();
+            for path in paths {
+                let one = Kubeconfig::read_from(path).map_err(|e| unreadable(path, &e))?;
+                merged = merged.merge(one).map_err(|_| useless(credential, "its files do not fit together"))?;
+            }
+            let (cluster, user) = current(merged).map_err(|why| useless(credential, &why))?;
+            (cluster, user, paths.clone())
+        }
+        Credential::ServiceAccount(dir) => {
+            let (cluster, user) = service_account(dir, env).map_err(|why| useless(credential, why))?;
+            (cluster, user, Vec::new())
+        }
+    };
+    if let Some(provider) = user.auth_provider.as_ref().filter(|p| p.name != "oidc") {
+        let why = format!("auth-provider {} is of the past: kubectl has not known it since 1.26", provider.name);
+        return Err(useless(credential, &why));
+    }
+    let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
+    files.extend(named.into_iter().flatten().map(PathBuf::from));
+    Ok(Target { cluster, user, files })
+}
+
+/// Cluster and user of the current context.
+fn current(config: Kubeconfig) -> Result<(Cluster, AuthInfo), String> {
+    let name = config.current_context.filter(|name| !name.is_empty()).ok_or("it has no current-context")?;
+    let context = config.contexts.into_iter().find(|c| c.name == name).and_then(|c| c.context);
+    let context = context.ok_or_else(|| format!("its current-context {name} is not in it"))?;
+    let cluster = config.clusters.into_iter().find(|c| c.name == context.cluster).and_then(|c| c.cluster);
+    let cluster = cluster.ok_or_else(|| format!("the cluster {} is not in it", context.cluster))?;
+    // A user that is not there is nobody, as with kubectl: the server says then what it thinks of that.
+    let user = config.auth_infos.into_iter().find(|u| Some(&u.name) == context.user.as_ref());
+    Ok((cluster, user.and_then(|u| u.auth_info).unwrap_or_default()))
+}
+
+fn service_account(dir: &Path, env: &Env) -> Result<(Cluster, AuthInfo), &'static str> {
+    let get = |name: &str| env.get(name).filter(|v| !v.is_empty());
+    let (Some(host), Some(port)) = (get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")) else {
+        return Err("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, which name the server, are not set");
+    };
+    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    let file = |name: &str| dir.join(name).to_str().map(str::to_owned).ok_or("the name of its directory is no text");
+    let cluster = Cluster {
+        server: Some(format!("https://{host}:{port}")),
+        certificate_authority: Some(file("ca.crt")?),
+        ..Cluster::default()
+    };
+    Ok((cluster, AuthInfo { token_file: Some(file("token")?), ..AuthInfo::default() }))
+}
+
+/// The certificates that the cluster's entry names, in DER; None when it names none. Blocks.
+pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+    let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+        (Some(data), _) if !data.is_empty() => {
+            base64(data).ok_or_else(|| useless(credential, "its certificate-authority-data is not base64"))?
+        }
+        (_, Some(file)) if !file.is_empty() => fs::read(file).map_err(|e| no_file(Path::new(file), &e))?,
+        _ => return Ok(None),
+    };
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(Some(all.into_iter().map(|der| der.to_vec()).collect())),
+        _ => Err(useless(credential, "its CA holds no certificate in PEM form")),
+    }
+}
+
+fn unreadable(path: &Path, error: &KubeconfigError) -> Failure {
+    match error {
+        KubeconfigError::ReadConfig(error, _) => no_file(path, error),
+        // What is wrong is not told: the parser shows the lines around it, and those may hold a token.
+        _ => failed(
+            format!("read {}: not a kubeconfig", path.display()),
+            ErrorKind::Malformed,
+            "look at it with kubectl config view --kubeconfig, or give another one with --kubeconfig",
+        ),
+    }
+}
+
+pub(super) fn no_file(path: &Path, error: &io::Error) -> Failure {
+    let (kind, fix) = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            (ErrorKind::Denied, "run as root, or give a credential that this user may read with --kubeconfig")
+        }
+        io::ErrorKind::NotFound => (ErrorKind::Other, "the file is not there: give another one with --kubeconfig"),
+        _ => (ErrorKind::Other, "give another one with --kubeconfig"),
+    };
+    failed(format!("read {}: {error}", path.display()), kind, fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Result<(Cluster, AuthInfo), String> {
+        current(Kubeconfig::from_yaml(text).unwrap())
+    }
+
+    #[test]
+    fn what_a_kubeconfig_lacks_is_named() {
+        let contexts = "contexts:\n- {name: c, context: {cluster: k, user: u}}\n";
+        assert!(said("clusters: []\n").unwrap_err().contains("no current-context"));
+        assert!(said("current-context: c\n").unwrap_err().contains("current-context c is not in it"));
+        assert!(said(&format!("current-context: c\n{contexts}")).unwrap_err().contains("the cluster k is not in it"));
+        let whole = format!("current-context: c\n{contexts}clusters:\n- {{name: k, cluster: {{server: https://s}}}}\n");
+        assert_eq!(said(&whole).unwrap().0.server.as_deref(), Some("https://s"));
+    }
+
+    #[test]
+    fn a_service_account_needs_to_be_told_the_server() {
+        let dir = Path::new("/sa");
+        assert!(service_account(dir, &Env::new()).is_err());
+        let env = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
+        let (cluster, user) = service_account(dir, &env.map(|(k, v)| (k.to_owned(), v.to_owned())).into()).unwrap();
+        assert_eq!(cluster.server.as_deref(), Some("https://[fd00::1]:443"));
+        assert_eq!(user.token_file.as_deref(), Some("/sa/token"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Owns what can be listed and watched: its requests, and in words what each needs.
+//! It must not send anything.
+
+use std::fmt::Write;
+
+use crate::observation::Source;
+
+/// What is listed and watched.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Whose observations these are.
+    pub source: Source,
+    /// `pods`, `nodes`, `events`.
+    resource: &'static str,
+    /// Field and value; None for everything.
+    selector: Option<(&'static str, String)>,
+}
+
+impl Watched {
+    /// The pods bound to a node.
+    pub fn pods(node: &str) -> Self {
+        Self { source: Source::ApiPods, resource: "pods", selector: Some(("spec.nodeName", node.to_owned())) }
+    }
+
+    /// The pods that no scheduler has placed yet.
+    pub fn unbound() -> Self {
+        Self { source: Source::ApiUnbound, resource: "pods", selector: Some(("spec.nodeName", String::new())) }
+    }
+
+    /// The node object.
+    pub fn node(node: &str) -> Self {
+        Self { source: Source::ApiNode, resource: "nodes", selector: Some(("metadata.name", node.to_owned())) }
+    }
+
+    /// All events: those about a pod cannot be selected by the pod's node.
+    pub fn events() -> Self {
+        Self { source: Source::ApiEvents, resource: "events", selector: None }
+    }
+
+    /// The request in words.
+    pub(super) fn request(&self) -> String {
+        match &self.selector {
+            None => format!("list and watch {}", self.resource),
+            Some((field, value)) => format!("list and watch {} with fieldSelector {field}={value}", self.resource),
+        }
+    }
+
+    /// The request itself, without the server.
+    pub(super) fn uri(&self, query: &str) -> String {
+        let mut uri = format!("/api/v1/{}?{query}", self.resource);
+        if let Some((field, value)) = &self.selector {
+            uri += &format!("&fieldSelector={field}%3D");
+            for b in value.bytes() {
+                // A node's name comes from outside: it must not become another parameter.
+                match b {
+                    b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => uri.push(char::from(b)),
+                    _ => _ = write!(uri, "%{b:02X}"),
+                }
+            }
+        }
+        uri
+    }
+
+    /// What would grant it, after a refusal with `message`.
+    pub(super) fn grant(&self, message: &str) -> String {
+        let user = message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user);
+        let node = user.and_then(|u| u.strip_prefix("system:node:"));
+        if let (Some(node), Some((_, wanted)), Source::ApiPods | Source::ApiNode) = (node, &self.selector, self.source)
+            && node != wanted
+        {
+            return format!(
+                "this is the credential of node {node}, and this node is taken to be {wanted}: name it with --node"
+            );
+        }
+        let why = match (self.source, node) {
+            (Source::ApiUnbound, Some(_)) => {
+                "A node's own credential may not: unscheduled pods are not visible from here. "
+            }
+            (_, Some(_)) => "A node's own credential may not. ",
+            _ => "",
+        };
+        // Only what a shell takes literally is proposed to be pasted into one.
+        let plain =
+            |u: &&str| !u.starts_with('-') && u.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@/".contains(c));
+        let user = user.filter(plain).unwrap_or("USER");
+        format!(
+            "{why}Give a credential that may with --kubeconfig, or grant it: kubectl create clusterrole kpodtrace-{0} \
+             --verb=list,watch --resource={0} && kubectl create clusterrolebinding kpodtrace-{0} \
+             --clusterrole=kpodtrace-{0} --user={user}",
+            self.resource
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests() {
+        assert_eq!(Watched::pods("a-1.b").uri("limit=1"), "/api/v1/pods?limit=1&fieldSelector=spec.nodeName%3Da-1.b");
+        assert_eq!(Watched::unbound().uri("x=1"), "/api/v1/pods?x=1&fieldSelector=spec.nodeName%3D");
+        assert_eq!(Watched::events().uri("x=1"), "/api/v1/events?x=1");
+        let odd = Watched::node("a&watch=1 ü").uri("x=1");
+        assert_eq!(odd, "/api/v1/nodes?x=1&fieldSelector=metadata.name%3Da%26watch%3D1%20%C3%BC");
+    }
+
+    #[test]
+    fn grants_name_the_user_and_nothing_that_a_shell_would_run() {
+        let says = |user: &str| format!("events is forbidden: User \"{user}\" cannot list resource \"events\"");
+        let fix = Watched::events().grant(&says("system:node:a"));
+        assert!(fix.starts_with("A node's own") && fix.ends_with("--user=system:node:a"), "{fix}");
+        let fix = Watched::events().grant(&says("system:serviceaccount:a:b"));
+        assert!(fix.starts_with("Give") && fix.ends_with("--user=system:serviceaccount:a:b"), "{fix}");
+        for odd in ["$(reboot)", "a b", "a;b", "-x", "a\nb"] {
+            assert!(Watched::events().grant(&says(odd)).ends_with("--user=USER"), "{odd}");
+        }
+        assert!(Watched::events().grant("").ends_with("--user=USER"));
+    }
+
+    #[test]
+    fn another_nodes_credential_is_told_apart() {
+        let message = "pods is forbidden: User \"system:node:b\" cannot list resource \"pods\"";
+        assert!(Watched::pods("a").grant(message).contains("credential of node b, and this node is taken to be a"));
+        assert!(Watched::unbound().grant(message).contains("unscheduled pods are not visible from here"));
+    }
+}
