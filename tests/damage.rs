@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use kpodtrace::observation::Time;
-use kpodtrace::record::Reader;
-use kpodtrace::session::Session;
+use kpodtrace::observation::{Call, Fact, Observation, Sequencer, Source, Time};
+use kpodtrace::record::{Header, Reader, Writer};
+use kpodtrace::session::{Session, write_recording};
 
 const DEMO: &[u8] = include_bytes!("../assets/demo/incident.kpt");
 
@@ -53,6 +53,28 @@ fn behind_a_lost_frame_the_state_is_whole_again() {
     damaged.seek(later).unwrap();
     intact.seek(later).unwrap();
     assert_eq!(damaged.moment().rows(), intact.moment().rows());
+}
+
+#[test]
+fn a_recording_ends_with_its_last_observation() {
+    // Live stamps have nanoseconds; an end in whole microseconds must not cut off what was observed within the last one.
+    let begin = at("12:00:00.000000100");
+    let mut seq = Sequencer::new(Source::Cri);
+    let mut say = |nanos: i64, fact: Fact| {
+        let wall = begin + chrono::TimeDelta::nanoseconds(nanos);
+        Observation { stamp: seq.stamp(u64::try_from(nanos / 1000).unwrap(), wall), fact }
+    };
+    let answered = Fact::CallEnd { call: Call::CriList, took_us: 15_000_000, error: None };
+    let observations = [say(0, Fact::CallBegin(Call::CriList)), say(15_000_000_501, answered)];
+    let mut writer = Writer::create(Vec::new(), &Header::new("n".into(), begin)).unwrap();
+    write_recording(&mut writer, &observations).unwrap();
+    let file = Temp::new("nanoseconds", &writer.finish().unwrap());
+
+    let mut session = Session::open(&file.0).unwrap();
+    let (first, last) = session.span();
+    assert!(first <= begin && last >= observations[1].stamp.wall, "{first} {last}");
+    let calls = session.moment().pleg().own;
+    assert_eq!((calls.in_flight, calls.unanswered_since, calls.done.len()), (None, None, 1));
 }
 
 #[test]

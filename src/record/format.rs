@@ -7,7 +7,7 @@
 //! header   magic 8, major u16, minor u16, length u32, crc u32, then `length` bytes: one line of JSON with its line feed.
 //!          The crc is over the 16 bytes before it and the line. This part is the same in every major version.
 //! frame    magic 8, major u16, header length u16, compressed u32, raw u32, observations u32, number u64,
-//!          first mono u64, last mono u64 (µs), first wall i64, last wall i64 (Unix µs),
+//!          first mono u64, last mono u64 (µs), first wall i64 (Unix µs, rounded down), last wall i64 (rounded up),
 //!          (a later minor version may add fields here: the header length says so)
 //!          payload crc u32 (over all the above and the payload), header crc u32 (over all the above), payload.
 //! end      magic 8, frames u64, observations u64, crc u32 (over all the above).
@@ -37,6 +37,12 @@ pub(super) const MARK: [u8; 4] = *b"\xf7KPT";
 /// True when a file that begins with these bytes is a recording, of whatever version.
 pub fn is_recording(start: &[u8]) -> bool {
     start.starts_with(&MAGIC)
+}
+
+/// Whole microseconds, rounded up: stamps are finer, and the end of a frame must not lie before its last observation.
+fn micros_up(at: Time) -> i64 {
+    let rest = at.timestamp_subsec_nanos() % 1000;
+    at.timestamp_micros().saturating_add(i64::from(rest != 0))
 }
 
 /// Longest header line that is read or written, bytes.
@@ -155,7 +161,7 @@ pub(super) fn encode_frame_head(head: &FrameHead, payload: &[u8]) -> Vec<u8> {
     out.extend(head.first.mono.to_le_bytes());
     out.extend(head.last.mono.to_le_bytes());
     out.extend(head.first.wall.timestamp_micros().to_le_bytes());
-    out.extend(head.last.wall.timestamp_micros().to_le_bytes());
+    out.extend(micros_up(head.last.wall).to_le_bytes());
     let mut crc = crc32fast::Hasher::new();
     crc.update(&out);
     crc.update(payload);
