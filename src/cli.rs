@@ -116,6 +116,31 @@ Examples:
 
 Exit code: 0 when a diagnosis has what it needs, else 1.")]
     Doctor(DoctorArgs),
+    /// Check a team's own runbook files
+    #[command(after_help = "\
+Examples:
+  kpodtrace runbook check ./runbook.d                  refused with file, line and reason; 1 when anything is wrong
+  kpodtrace runbook check                              the embedded runbook")]
+    Runbook(RunbookArgs),
+}
+
+/// Flags of `runbook`.
+#[derive(Debug, Args)]
+pub struct RunbookArgs {
+    /// What to do with the runbook
+    #[command(subcommand)]
+    pub action: RunbookAction,
+}
+
+/// What can be done with runbook files.
+#[derive(Debug, Subcommand)]
+pub enum RunbookAction {
+    /// Read the files, try every rule's own examples, and say what is wrong
+    Check {
+        /// A folder of *.toml; without it the embedded runbook
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// Flags of `doctor`.

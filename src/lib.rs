@@ -11,6 +11,7 @@ pub mod pipeline;
 mod proto;
 pub mod record;
 pub mod report;
+pub mod runbook;
 pub mod session;
 pub mod text;
 pub mod tui;

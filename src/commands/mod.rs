@@ -10,6 +10,7 @@ mod out;
 mod pleg;
 mod pods;
 mod record;
+mod runbook;
 
 use std::process::ExitCode;
 
@@ -60,6 +61,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Demo(args)) => demo::run(&cli.input, args),
         Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
+        Some(Command::Runbook(args)) => runbook::run(args),
         None => demo::screen(&cli.input),
     }
 }
