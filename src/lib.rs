@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod commands;
 pub mod decode;
+pub mod diagnose;
 pub mod model;
 pub mod objects;
 pub mod observation;

@@ -40,11 +40,15 @@ pub enum Source {
     KernelLog,
     /// The machine: systemd's units, boot time, what lies on disk of pods.
     Machine,
+    /// What containers wrote: the last lines of those that ended badly.
+    ContainerLog,
+    /// Any other log that was given: a network agent's, a storage driver's.
+    OtherLog,
 }
 
 impl Source {
     /// Every source, in the order of the header.
-    pub const ALL: [Source; 15] = [
+    pub const ALL: [Source; 17] = [
         Source::ApiPods,
         Source::ApiNode,
         Source::ApiEvents,
@@ -60,6 +64,8 @@ impl Source {
         Source::Spans,
         Source::KernelLog,
         Source::Machine,
+        Source::ContainerLog,
+        Source::OtherLog,
     ];
 
     /// The name in JSON and on the screen.
@@ -80,6 +86,8 @@ impl Source {
             Source::Spans => "spans",
             Source::KernelLog => "kernel-log",
             Source::Machine => "machine",
+            Source::ContainerLog => "container-log",
+            Source::OtherLog => "other-log",
         }
     }
 

@@ -120,6 +120,8 @@ pub struct Cause {
     pub steps: Vec<Step>,
     /// Upstream documentation.
     pub docs: Vec<String>,
+    /// Words of Kubernetes that lead here: waiting reasons, statuses, event reasons.
+    pub reasons: Vec<String>,
     /// Stages in which a pod that is not well is explained by this cause of its node.
     pub explains: Vec<Stage>,
 }

@@ -131,6 +131,11 @@ impl Runbook {
         }
     }
 
+    /// The entries that a reason of Kubernetes leads to, such as `ImagePullBackOff` or `Evicted`.
+    pub fn of_reason(&self, reason: &str) -> Vec<&Arc<Cause>> {
+        self.causes.values().filter(|c| c.reasons.iter().any(|r| r.eq_ignore_ascii_case(reason))).collect()
+    }
+
     /// Every entry, by id.
     pub fn causes(&self) -> impl Iterator<Item = &Arc<Cause>> {
         self.causes.values()

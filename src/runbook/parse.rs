@@ -44,6 +44,8 @@ struct RawCause {
     #[serde(default)]
     explains: Vec<Spanned<String>>,
     #[serde(default)]
+    reasons: Vec<String>,
+    #[serde(default)]
     docs: Vec<Spanned<String>>,
     #[serde(default)]
     step: Vec<RawStep>,
@@ -223,6 +225,7 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
             explanation: template(&raw.explanation)?,
             steps,
             docs: raw.docs.into_iter().map(Spanned::into_inner).collect(),
+            reasons: raw.reasons,
             explains,
         });
         for rule in raw.rule {

@@ -13,12 +13,13 @@ use thiserror::Error;
 
 pub use convert::write_recording;
 pub use live::Live;
+pub use crate::record::import::{LogFile, LogOf};
 pub use recorder::Recorder;
 
 use crate::model::Model;
 use crate::observation::Time;
 use crate::pipeline::Placer;
-use crate::record::import::{ImportError, Skipped};
+use crate::record::import::{ImportError, Skipped, examine};
 use crate::record::{Problem, RecordError};
 use crate::text::Text;
 use crate::view::Moment;
@@ -81,6 +82,18 @@ impl Session {
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         let mut session = Self::on(Tape::open(path)?)?;
         session.seek(session.span().1)?;
+        Ok(session)
+    }
+
+    /// What someone sent to be explained: objects, logs, metrics, each optional, looked at `now`.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or nothing says when it all was.
+    pub fn examine(objects: Option<&Path>, logs: &[LogFile], now: Option<Time>, subject: &str) -> Result<Self, SessionError> {
+        let imported = examine(objects, logs, now, subject)?;
+        let end = imported.end;
+        let mut session = Self::on(Tape::imported("files", imported))?;
+        session.seek(end)?;
         Ok(session)
     }
 
