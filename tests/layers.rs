@@ -22,7 +22,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
     ("report", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
     ("tui", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
-    ("session", &["view", "diagnose", "runbook", "pipeline", "model", "record", "decode", "observation", "objects", "text"]),
+    (
+        "session",
+        &["view", "diagnose", "runbook", "pipeline", "model", "record", "decode", "observation", "objects", "text"],
+    ),
     (
         "commands",
         &[

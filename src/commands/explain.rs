@@ -68,7 +68,10 @@ fn moment(input: &Input, args: &ExplainArgs) -> Result<Moment, Failure> {
     let is_list = input.from.as_deref().is_some_and(|p| !p.is_dir());
     if logs.is_empty() && (args.now.is_none() || !is_list) {
         if args.now.is_some() {
-            return Err(Failure::usage("--now is for files that are sent, not for a node or a recording", "--at TIME with --from"));
+            return Err(Failure::usage(
+                "--now is for files that are sent, not for a node or a recording",
+                "--at TIME with --from",
+            ));
         }
         return input::moment(input);
     }

@@ -81,7 +81,12 @@ pub fn every_kubelet_entry(record: &Record) -> Vec<LogEntry> {
         let by_key = if by_key.is_empty() { pod_name(inside().unwrap_or_default()) } else { by_key };
         let pod = if by_key.is_empty() { found.0 } else { by_key };
         let own = uid(record);
-        entries.push(entry(record, pod, if own.is_empty() { found.1 } else { own }, LogKind::Other { message: whole() }));
+        entries.push(entry(
+            record,
+            pod,
+            if own.is_empty() { found.1 } else { own },
+            LogKind::Other { message: whole() },
+        ));
     } else if let [LogEntry { what: LogKind::Other { message }, .. }] = entries.as_mut_slice() {
         *message = whole();
     } else if let [LogEntry { what: LogKind::AdmissionDenied { reason, message }, .. }] = entries.as_mut_slice()

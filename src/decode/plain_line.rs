@@ -118,8 +118,16 @@ mod tests {
         let reference: Time = "2026-03-02T10:15:00Z".parse().unwrap();
         let at: Time = "2026-03-02T10:14:34Z".parse().unwrap();
         let cases = [
-            ("Mar 02 10:14:34 node1 kubelet[2210]: I0302 10:14:34.319579    2210 a.go:1] x: y", true, "I0302 10:14:34.319579    2210 a.go:1] x: y"),
-            ("Mar  2 10:14:34 node1 kernel: Out of memory: Killed process 7 (a)", true, "Out of memory: Killed process 7 (a)"),
+            (
+                "Mar 02 10:14:34 node1 kubelet[2210]: I0302 10:14:34.319579    2210 a.go:1] x: y",
+                true,
+                "I0302 10:14:34.319579    2210 a.go:1] x: y",
+            ),
+            (
+                "Mar  2 10:14:34 node1 kernel: Out of memory: Killed process 7 (a)",
+                true,
+                "Out of memory: Killed process 7 (a)",
+            ),
             ("Mar 02 10:14:34.000000 node1 containerd[9]: time=x", true, "time=x"),
             ("2026-03-02T10:14:34+0000 node1 kubelet[1]: boom", true, "boom"),
             ("2026-03-02T10:14:34Z stdout F panic: no", true, "panic: no"),

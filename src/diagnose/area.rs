@@ -10,10 +10,7 @@ use crate::runbook::Kind;
 
 /// Envelopes, the first that fits wins. Wordings of kubelet 1.10 to 1.36, containerd, CRI-O, dockershim and runc.
 const ENVELOPES: &[(Kind, &str)] = &[
-    (
-        Kind::Pause,
-        r"sandbox image|pause image|failed pulling image .{0,80}pause|pull(ing)? image .{0,80}[/:]pause[:@]",
-    ),
+    (Kind::Pause, r"sandbox image|pause image|failed pulling image .{0,80}pause|pull(ing)? image .{0,80}[/:]pause[:@]"),
     (
         Kind::Teardown,
         r#"failed to destroy network|failed \(delete\)|failed to (teardown|tear down) pod|error removing pod .{0,300} from CNI network|StopPodSandbox|KillPodSandbox|failed to stop sandbox|stop(ping)? pod sandbox|failed to remove sandbox|RemovePodSandbox|cmdDel|DelNetwork|CNI DEL|(failed|error) (to )?delet\w+ (pod )?network"#,
@@ -30,7 +27,10 @@ const ENVELOPES: &[(Kind, &str)] = &[
         Kind::Mount,
         r#"MountVolume|MapVolume|Mount(ing)? volume|attach or mount volumes|to mount volumes|unmounted volumes|NodeStageVolume|NodePublishVolume|Mounting command|mount failed|FailedMount|WaitForAttach|WaitForVolumeAttach|volume ownership|NewMounter|NewMapper|SetUpAt|couldn't get (secret|configMap)|CSI driver.{0,40}not found"#,
     ),
-    (Kind::Attach, r"AttachVolume|ControllerPublishVolume|Multi-Attach|FailedAttachVolume|external-attacher|VolumeAttachment|volume attach"),
+    (
+        Kind::Attach,
+        r"AttachVolume|ControllerPublishVolume|Multi-Attach|FailedAttachVolume|external-attacher|VolumeAttachment|volume attach",
+    ),
     (
         Kind::Unmount,
         r"UnmountVolume|UnmountDevice|UnmapVolume|UnmapDevice|TearDown|NodeUnpublishVolume|NodeUnstageVolume|orphaned pod|CleanupMountPoint|failed to unmount|DetachVolume|ControllerUnpublish",
@@ -40,7 +40,10 @@ const ENVELOPES: &[(Kind, &str)] = &[
         Kind::Pull,
         r#"pull(ing)? (and unpack )?(the )?image|PullImage|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|image pull|resolve reference|pull and unpack|default image tag|inspect image|initializing source|reading manifest|pull policy of Never|pull QPS|pinging container registry"#,
     ),
-    (Kind::Config, r"CreateContainerConfigError|couldn't find key .{0,300} in (ConfigMap|Secret)|runAsNonRoot|prepare subPath"),
+    (
+        Kind::Config,
+        r"CreateContainerConfigError|couldn't find key .{0,300} in (ConfigMap|Secret)|runAsNonRoot|prepare subPath",
+    ),
     (
         Kind::Create,
         r"CreateContainerError|CreateContainer|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container",
@@ -55,7 +58,10 @@ const ENVELOPES: &[(Kind, &str)] = &[
         r"KillContainer|KillPod|killing (pod|container)|StopContainer|(failed|unable) to (kill|stop) (the )?(container|task|pod)|did not kill the pod|signal: killed all|TaskExit|exit event",
     ),
     (Kind::Resize, r"resize"),
-    (Kind::Static, r"manifest file|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file"),
+    (
+        Kind::Static,
+        r"manifest file|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file",
+    ),
     (
         Kind::Rejected,
         r"admission denied|Pod was rejected|Allocate failed|Predicate \w+ failed|cannot be admitted|failed to admit",
@@ -80,8 +86,13 @@ pub fn area(text: &str) -> Option<Kind> {
 /// What a waiting reason, or the reason of a failed action in `with REASON: "…"`, is about.
 pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
     Some(match reason {
-        "ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName" | "ImageInspectError"
-        | "RegistryUnavailable" | "SignatureValidationFailed" => Kind::Pull,
+        "ErrImagePull"
+        | "ImagePullBackOff"
+        | "ErrImageNeverPull"
+        | "InvalidImageName"
+        | "ImageInspectError"
+        | "RegistryUnavailable"
+        | "SignatureValidationFailed" => Kind::Pull,
         "CreateContainerConfigError" => Kind::Config,
         "CreateContainerError" | "PreCreateHookError" => Kind::Create,
         "RunContainerError" | "PreStartHookError" | "StartError" | "ContainerCannotRun" => Kind::Start,
@@ -129,8 +140,14 @@ mod tests {
     fn envelopes_of_all_voices() {
         let cases = [
             (r#"failed to get sandbox image "registry.k8s.io/pause:3.10": failed to pull image"#, Kind::Pause),
-            (r#"Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "ab": plugin type="bridge" failed (add): x"#, Kind::Network),
-            (r#"NetworkPlugin cni failed to set up pod "a_b" network: open /run/flannel/subnet.env: no such file or directory"#, Kind::Network),
+            (
+                r#"Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "ab": plugin type="bridge" failed (add): x"#,
+                Kind::Network,
+            ),
+            (
+                r#"NetworkPlugin cni failed to set up pod "a_b" network: open /run/flannel/subnet.env: no such file or directory"#,
+                Kind::Network,
+            ),
             (r#"failed to destroy network for sandbox "ab": plugin type="calico" failed (delete): x"#, Kind::Teardown),
             ("Failed create pod sandbox: rpc error: code = DeadlineExceeded", Kind::Sandbox),
             (r#"MountVolume.SetUp failed for volume "v" : mount failed: exit status 32"#, Kind::Mount),
@@ -149,7 +166,8 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_sync_error() {
-        let text = r#"Error syncing pod, skipping: failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off""#;
+        let text =
+            r#"Error syncing pod, skipping: failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off""#;
         assert_eq!(sync_reason(text), Some("ImagePullBackOff"));
         assert_eq!(sync_reason("failed to sync"), None);
     }

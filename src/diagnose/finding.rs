@@ -1,6 +1,7 @@
 //! Owns what a diagnosis says: causes with evidence, confidence, words and steps, best first.
 //! It must not decide: it is filled in by `judge`.
 
+use crate::observation::Time;
 use crate::pipeline::{Evidence, Next};
 use crate::runbook::{Confidence, Severity, Signal};
 use crate::text::Text;
@@ -50,6 +51,8 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// What it was made from: what rules can look for.
     pub signals: Vec<Signal>,
+    /// When waiting alone changes it.
+    pub holds_until: Option<Time>,
 }
 
 /// The id of an answer that says that the evidence does not suffice.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::finding::{Finding, Todo};
 use crate::observation::Time;
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Runbook, Rule, Signal, Vars};
+use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
 use crate::text::Text;
 
 /// Causes told of one subject.
@@ -138,9 +138,21 @@ fn said(signal: &Signal) -> Text {
             let restarts = if signal.count > 1 { format!(", {} restarts", signal.count) } else { String::new() };
             format!("{} ended: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
         }
-        Kind::Schedule => format!("FailedScheduling{times}: {}{}", signal.code.map(|n| format!("{n} ")).unwrap_or_default(), signal.text).into(),
-        Kind::Watched if signal.text.is_empty() => format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into(),
-        Kind::Place => format!("stands at {}{}", signal.word.replace('=', ", "), if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }).into(),
+        Kind::Schedule => format!(
+            "FailedScheduling{times}: {}{}",
+            signal.code.map(|n| format!("{n} ")).unwrap_or_default(),
+            signal.text
+        )
+        .into(),
+        Kind::Watched if signal.text.is_empty() => {
+            format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into()
+        }
+        Kind::Place => format!(
+            "stands at {}{}",
+            signal.word.replace('=', ", "),
+            if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }
+        )
+        .into(),
         _ if signal.word.is_empty() => format!("{}{times}", signal.text).into(),
         _ if signal.text.is_empty() => format!("{}{times}", signal.word).into(),
         _ => format!("{}{times}: {}", signal.word, signal.text).into(),

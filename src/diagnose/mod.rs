@@ -5,17 +5,21 @@ mod area;
 mod extract;
 mod finding;
 mod judge;
+mod rounds;
 mod scheduler;
 mod vars;
 
 pub use finding::{Diagnosis, Finding, HEALTHY, TRANSIENT, Todo, UNKNOWN};
+pub use rounds::{Found, Rounds, fault_of_node};
 pub use scheduler::{Reason, Schedule, split};
 pub use vars::signal_name;
+
+use chrono::TimeDelta;
 
 use crate::model::Snapshot;
 use crate::observation::Time;
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
-use crate::runbook::{Confidence, Runbook, Severity, Vars};
+use crate::runbook::{Confidence, Kind, Runbook, Severity, Vars};
 use crate::text::Text;
 use judge::{Bench, judge, steps};
 
@@ -36,6 +40,20 @@ pub struct Doctor<'a> {
 }
 
 impl Doctor<'_> {
+    /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
+    /// moment from which a restart is history.
+    fn holds_until(&self, placed: &Placed, signals: &[crate::runbook::Signal]) -> Option<Time> {
+        let crossings = signals.iter().filter_map(|s| {
+            let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
+            let next = self.book.next_threshold(s.kind, lasted)?;
+            self.now.checked_add_signed(TimeDelta::seconds(next - lasted))
+        });
+        let patience = placed.place.since.map(|since| since + TimeDelta::seconds(PATIENCE_S + 1));
+        let exits = placed.place.containers.iter().filter_map(|c| c.last_exit.as_ref()?.2);
+        let history = exits.map(|at| at + TimeDelta::seconds(UNSTEADY_S));
+        crossings.chain(patience).chain(history).filter(|at| *at > self.now).min()
+    }
+
     /// Why a pod stands where it stands.
     pub fn pod(&self, placed: &Placed) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
@@ -45,7 +63,8 @@ impl Doctor<'_> {
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next };
         let findings = judge(&bench, &signals);
         if !findings.is_empty() {
-            return Diagnosis { findings, signals };
+            let holds_until = self.holds_until(placed, &signals);
+            return Diagnosis { findings, signals, holds_until };
         }
         let place = &placed.place;
         let waited = place.since.map_or(0, |since| (self.now - since).num_seconds());
@@ -58,7 +77,8 @@ impl Doctor<'_> {
         let evidence: Vec<Evidence> =
             place.step(stage).map(|s| s.evidence.clone()).unwrap_or_default().into_iter().rev().take(3).collect();
         let finding = self.plain(cause, stage.name(), &vars(""), evidence);
-        Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals }
+        let holds_until = self.holds_until(placed, &signals);
+        Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals, holds_until }
     }
 
     /// What is wrong with the node. `only_logs` says that no object is known of it, so that every line counts.
@@ -82,12 +102,12 @@ impl Doctor<'_> {
         let with = |_: &str| vars.clone();
         let findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None }, &signals);
         if !findings.is_empty() {
-            return Diagnosis { findings, signals };
+            return Diagnosis { findings, signals, holds_until: None };
         }
         let known = self.snapshot.node.is_some() || self.snapshot.kubelet.scraped_at().is_some();
         let well = known && vars.get("pod").is_none();
         let cause = if well { HEALTHY } else { UNKNOWN };
-        Diagnosis { findings: vec![self.plain(cause, "node", vars, Vec::new())], signals }
+        Diagnosis { findings: vec![self.plain(cause, "node", vars, Vec::new())], signals, holds_until: None }
     }
 
     /// An answer that no rule gives.

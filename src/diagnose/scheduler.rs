@@ -87,21 +87,35 @@ mod tests {
 
     #[test]
     fn counts_per_reason() {
-        let (nodes, reasons) = of("0/7 nodes are available: 1 Too many pods, 6 node(s) didn't match Pod's node affinity/selector. \
-             preemption: 0/7 nodes are available: 1 No preemption victims found for incoming pod, 6 Preemption is not helpful.");
+        let (nodes, reasons) = of(
+            "0/7 nodes are available: 1 Too many pods, 6 node(s) didn't match Pod's node affinity/selector. \
+             preemption: 0/7 nodes are available: 1 No preemption victims found for incoming pod, 6 Preemption is not helpful.",
+        );
         assert_eq!(nodes, Some(7));
-        let want = [(Some(1), "Too many pods".to_owned()), (Some(6), "node(s) didn't match Pod's node affinity/selector".to_owned())];
+        let want = [
+            (Some(1), "Too many pods".to_owned()),
+            (Some(6), "node(s) didn't match Pod's node affinity/selector".to_owned()),
+        ];
         assert_eq!(reasons, want);
     }
 
     #[test]
     fn braces_sentences_and_old_forms() {
-        let (_, reasons) = of("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had taint {node.kubernetes.io/unreachable: }, that the pod didn't tolerate.");
+        let (_, reasons) = of(
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had taint {node.kubernetes.io/unreachable: }, that the pod didn't tolerate.",
+        );
         assert_eq!(reasons[1].1, "node(s) had taint {node.kubernetes.io/unreachable: }, that the pod didn't tolerate");
-        let (_, reasons) = of("0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x");
+        let (_, reasons) = of(
+            "0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 nodes are available: 1 x",
+        );
         assert_eq!(reasons[0], (Some(1), "Insufficient memory".to_owned()));
-        let (_, reasons) = of("No nodes are available that match all of the predicates: Insufficient cpu (3), PodToleratesNodeTaints (1).");
+        let (_, reasons) = of(
+            "No nodes are available that match all of the predicates: Insufficient cpu (3), PodToleratesNodeTaints (1).",
+        );
         assert_eq!(reasons, [(Some(3), "Insufficient cpu".to_owned()), (Some(1), "PodToleratesNodeTaints".to_owned())]);
-        assert_eq!(of("pod has unbound immediate PersistentVolumeClaims"), (None, vec![(None, "pod has unbound immediate PersistentVolumeClaims".to_owned())]));
+        assert_eq!(
+            of("pod has unbound immediate PersistentVolumeClaims"),
+            (None, vec![(None, "pod has unbound immediate PersistentVolumeClaims".to_owned())])
+        );
     }
 }

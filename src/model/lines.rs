@@ -103,7 +103,8 @@ mod tests {
         lines.take(Source::KubeletLog, &entry(1, "no space on /dev/sda1 (attempt 1)"), false);
         lines.take(Source::RuntimeLog, &entry(2, "other"), false);
         lines.take(Source::KubeletLog, &entry(3, "no space on /dev/sda1 (attempt 27)"), false);
-        let got: Vec<_> = lines.iter().map(|l| (l.text.as_str(), l.count, l.first.timestamp(), l.at.timestamp())).collect();
+        let got: Vec<_> =
+            lines.iter().map(|l| (l.text.as_str(), l.count, l.first.timestamp(), l.at.timestamp())).collect();
         assert_eq!(got, [("no space on /dev/sda1 (attempt 27)", 2, 1, 3), ("other", 1, 2, 2)]);
         for i in 0..200_u32 {
             let words: String = (0..i).map(|_| 'x').collect();

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::listing::Held;
 use super::lines::{Line, Lines};
+use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
 use super::trail::Exit;
 use crate::objects::{Event, Pod};

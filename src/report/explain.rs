@@ -30,6 +30,9 @@ fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
     let status = if e.status.is_empty() { String::new() } else { format!("  {}", e.status) };
     let kind = e.kind.to_lowercase();
     _ = writeln!(out, "{kind} {name}{status}  (stage {})", e.stage);
+    if let Some(node) = &e.of_node {
+        fold(&format!("the node explains it: {} [{}]", node.title, node.cause), "  ", "  ", width, out);
+    }
     for (i, finding) in e.diagnosis.findings.iter().enumerate() {
         if i == 0 {
             first(finding, now, width, out);
@@ -94,14 +97,18 @@ pub fn entry_text(causes: &[Arc<Cause>], width: Option<usize>) -> String {
         _ = writeln!(out, "{}  (stage {}, {})", cause.id, cause.place.name(), cause.severity.name());
         fold(&cause.title.fill(&none), "  ", "  ", width, &mut out);
         fold(&cause.explanation.fill(&none), "  ", "  ", width, &mut out);
-        let todos: Vec<Todo> = cause.steps.iter().map(|s| Todo {
-            text: s.text.fill(&none).into(),
-            command: s.run.as_ref().map(|run| run.command(&none).into()),
-            disrupts: match &s.effect {
-                Effect::Looks => None,
-                Effect::Disrupts(what) => Some(what.as_str().into()),
-            },
-        }).collect();
+        let todos: Vec<Todo> = cause
+            .steps
+            .iter()
+            .map(|s| Todo {
+                text: s.text.fill(&none).into(),
+                command: s.run.as_ref().map(|run| run.command(&none).into()),
+                disrupts: match &s.effect {
+                    Effect::Looks => None,
+                    Effect::Disrupts(what) => Some(what.as_str().into()),
+                },
+            })
+            .collect();
         steps(&todos, width, &mut out);
         for doc in &cause.docs {
             _ = writeln!(out, "  see       {doc}");
@@ -135,7 +142,8 @@ fn fold(text: &str, first: &str, rest: &str, width: usize, out: &mut String) {
     let mut line = first.to_owned();
     let mut empty = true;
     for word in text.split_whitespace() {
-        let fits = unicode_width::UnicodeWidthStr::width(line.as_str()) + unicode_width::UnicodeWidthStr::width(word) < width;
+        let fits =
+            unicode_width::UnicodeWidthStr::width(line.as_str()) + unicode_width::UnicodeWidthStr::width(word) < width;
         if !empty && !fits {
             _ = writeln!(out, "{}", line.trim_end());
             line = rest.to_owned();

@@ -29,7 +29,15 @@ struct SubjectJson {
     name: Text,
     status: Option<Text>,
     stage: &'static str,
+    explained_by_node: Option<ByNode>,
     findings: Vec<FindingJson>,
+}
+
+/// The node's fault that explains a pod.
+#[derive(Debug, Serialize)]
+struct ByNode {
+    cause: Text,
+    title: Text,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,6 +70,7 @@ pub fn explain_json(moment: &Moment, subjects: &[Explained]) -> Explanation {
         name: e.name.clone(),
         status: known(&e.status),
         stage: e.stage,
+        explained_by_node: e.of_node.as_ref().map(|f| ByNode { cause: f.cause.clone(), title: f.title.clone() }),
         findings: e.diagnosis.findings.iter().map(FindingJson::from).collect(),
     };
     Explanation {

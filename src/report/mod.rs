@@ -4,8 +4,8 @@
 mod columns;
 mod doctor;
 mod explain;
-mod json_explain;
 mod json;
+mod json_explain;
 mod json_pleg;
 mod json_pods;
 mod notes;

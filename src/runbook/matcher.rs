@@ -28,6 +28,8 @@ struct OfKind {
     /// Conditions with one, in the order of the set.
     patterned: Vec<usize>,
     set: OnceLock<Option<RegexSet>>,
+    /// Numbers at which a condition begins or ceases to hold, ascending.
+    thresholds: Vec<i64>,
 }
 
 /// One rule that holds.
@@ -55,11 +57,21 @@ impl Matcher {
         for (i, condition) in conditions.iter().enumerate() {
             for kind in &condition.kinds {
                 let of_kind = by_kind.entry(*kind).or_default();
+                let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
+                of_kind.thresholds.extend(ends);
                 if condition.text.is_some() { of_kind.patterned.push(i) } else { of_kind.bare.push(i) }
             }
         }
+        for of_kind in by_kind.values_mut() {
+            of_kind.thresholds.sort_unstable();
+            of_kind.thresholds.dedup();
+        }
         let regexes = conditions.iter().map(|_| OnceLock::new()).collect();
         Self { conditions, regexes, by_kind }
+    }
+
+    pub fn thresholds(&self, kind: Kind) -> &[i64] {
+        self.by_kind.get(&kind).map_or(&[], |of_kind| &of_kind.thresholds)
     }
 
     fn regex(&self, condition: usize) -> Option<&Regex> {
@@ -79,9 +91,13 @@ impl Matcher {
                     let found = set.matches(text).into_iter().filter_map(|i| of_kind.patterned.get(i).copied());
                     met.extend(found.filter(accepts));
                 }
-                None => met.extend(of_kind.patterned.iter().copied().filter(|c| {
-                    accepts(c) && self.regex(*c).is_some_and(|r| r.is_match(text))
-                })),
+                None => met.extend(
+                    of_kind
+                        .patterned
+                        .iter()
+                        .copied()
+                        .filter(|c| accepts(c) && self.regex(*c).is_some_and(|r| r.is_match(text))),
+                ),
             }
             met
         });
@@ -104,7 +120,8 @@ impl Matcher {
                 by_condition.entry(*condition).or_default().push(signal);
             }
         }
-        let mut containers: Vec<&str> = signals.iter().map(|s| s.container.as_str()).filter(|c| !c.is_empty()).collect();
+        let mut containers: Vec<&str> =
+            signals.iter().map(|s| s.container.as_str()).filter(|c| !c.is_empty()).collect();
         containers.sort_unstable();
         containers.dedup();
         containers.push("");
@@ -124,8 +141,13 @@ impl Matcher {
                 if !all || !any || rule.not.iter().any(|t| t.is_true(holds)) {
                     continue;
                 }
-                let mut used: Vec<usize> =
-                    rule.positive().filter_map(|c| by_condition.get(&c)).flatten().copied().filter(|s| own(*s)).collect();
+                let mut used: Vec<usize> = rule
+                    .positive()
+                    .filter_map(|c| by_condition.get(&c))
+                    .flatten()
+                    .copied()
+                    .filter(|s| own(*s))
+                    .collect();
                 used.sort_unstable();
                 used.dedup();
                 let about_it = used.iter().any(|s| signals.get(*s).is_some_and(|s| s.container == *container));

@@ -151,6 +151,11 @@ impl Runbook {
         self.matcher.hits(&self.rules, signals)
     }
 
+    /// The next number of seconds behind `lasted` at which a condition on such a signal begins or ceases to hold.
+    pub fn next_threshold(&self, kind: Kind, lasted: i64) -> Option<i64> {
+        self.matcher.thresholds(kind).iter().copied().find(|t| *t > lasted)
+    }
+
     /// What is wrong with entries and rules that can be read: examples that do not hold, names that nothing fills, causes
     /// without steps.
     pub fn check(&self) -> Vec<String> {

@@ -189,13 +189,14 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
     for raw in file.cause {
         let id = raw.id.get_ref().clone();
         let well_formed = id.split('.').count() >= 2
-            && id.split('.').all(|s| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
+            && id
+                .split('.')
+                .all(|s| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         if !well_formed {
             return Err(at(raw.id.span().start, format!("{id:?} is no cause: it is written as in image.not-found")));
         }
-        let template = |text: &Spanned<String>| {
-            Template::read(text.get_ref()).map_err(|reason| at(text.span().start, reason))
-        };
+        let template =
+            |text: &Spanned<String>| Template::read(text.get_ref()).map_err(|reason| at(text.span().start, reason));
         let place = Place::read(raw.stage.get_ref()).ok_or_else(|| {
             let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
             at(raw.stage.span().start, format!("no such stage; it is one of {}, node, any", names.join(", ")))
@@ -243,7 +244,8 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
                 return Err(at(line, "a rule that asks for nothing: it needs all or any".to_owned()));
             };
             let kind = parsed.conditions.get(*first).and_then(|c| c.kinds.first()).copied().unwrap_or(Kind::Event);
-            let examples = |raw: Vec<Spanned<RawExample>>| raw.into_iter().map(|e| example(e.into_inner(), kind)).collect();
+            let examples =
+                |raw: Vec<Spanned<RawExample>>| raw.into_iter().map(|e| example(e.into_inner(), kind)).collect();
             parsed.rules.push(Rule {
                 cause: id.clone(),
                 id: format!("{id}#{}", rule.name.get_ref()),

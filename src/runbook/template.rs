@@ -89,7 +89,8 @@ impl Template {
 
 /// A value as one word of a POSIX shell.
 pub fn quoted(value: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '=' | '+' | ',' | '%');
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | '=' | '+' | ',' | '%');
     if !value.is_empty() && value.chars().all(plain) && !value.starts_with('-') {
         return value.to_owned();
     }

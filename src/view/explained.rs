@@ -1,8 +1,8 @@
 //! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
 //! It must not diagnose: it asks `diagnose` once a subject.
 
-use super::{Moment, Trouble};
-use crate::diagnose::{Diagnosis, Doctor};
+use super::{Moment, Row, Trouble};
+use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
 use crate::runbook::{Runbook, Severity};
 use crate::text::Text;
 
@@ -46,6 +46,8 @@ pub struct Explained {
     pub stage: &'static str,
     /// Why.
     pub diagnosis: Diagnosis,
+    /// The node's fault that explains it.
+    pub of_node: Option<Finding>,
     /// How troubled, for the order.
     pub trouble: Trouble,
 }
@@ -60,27 +62,12 @@ impl Explained {
 /// Every subject that is not well, worst first; the node before its pods when it is at fault.
 pub fn explain_all(moment: &Moment, book: &Runbook) -> Vec<Explained> {
     let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
-    let mut pods: Vec<Explained> = moment
-        .rows()
-        .iter()
-        .filter_map(|row| {
-            let diagnosis = doctor.pod(moment.pod(&row.key)?);
-            let wrong = row.trouble.is_failing() || !diagnosis.is_quiet();
-            wrong.then(|| Explained {
-                kind: "Pod",
-                namespace: row.namespace.clone(),
-                name: row.name.clone(),
-                status: row.status.clone(),
-                stage: row.stage.name(),
-                diagnosis,
-                trouble: row.trouble,
-            })
-        })
-        .collect();
+    let node = node(moment, &doctor, moment.header().node);
+    let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
+    let mut pods: Vec<Explained> = all.filter(|e| e.trouble.is_failing() || !e.diagnosis.is_quiet()).collect();
     let severity = |e: &Explained| e.diagnosis.top().map_or(Severity::Info, |f| f.severity);
     pods.sort_by_key(|e| std::cmp::Reverse((severity(e), e.trouble)));
     let nothing_else = moment.pods.is_empty();
-    let node = node(moment, &doctor, moment.header().node);
     let mut out = Vec::new();
     if !node.diagnosis.is_quiet() || nothing_else {
         out.push(node);
@@ -95,18 +82,8 @@ pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Expl
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
     let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
         let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
-        let explained = rows.filter_map(|row| {
-            Some(Explained {
-                kind: "Pod",
-                namespace: row.namespace.clone(),
-                name: row.name.clone(),
-                status: row.status.clone(),
-                stage: row.stage.name(),
-                diagnosis: doctor.pod(moment.pod(&row.key)?),
-                trouble: row.trouble,
-            })
-        });
-        explained.collect()
+        let node = node(moment, &doctor, moment.header().node);
+        rows.filter_map(|row| pod(moment, &doctor, &node.diagnosis, row)).collect()
     };
     match asked {
         Asked::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
@@ -127,6 +104,22 @@ pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Expl
     }
 }
 
+fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
+    let placed = moment.pod(&row.key)?;
+    let diagnosis = doctor.pod(placed);
+    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.place.stage).cloned();
+    Some(Explained {
+        kind: "Pod",
+        namespace: row.namespace.clone(),
+        name: row.name.clone(),
+        status: row.status.clone(),
+        stage: row.stage.name(),
+        diagnosis,
+        of_node,
+        trouble: row.trouble,
+    })
+}
+
 fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
@@ -137,7 +130,16 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
     let diagnosis = doctor.node(&name, only_logs);
     let status = if moment.snapshot.nodes.is_empty() { "".into() } else { moment.header().ready.into() };
     let stage = diagnosis.top().map_or("node", |f| f.stage);
-    Explained { kind: "Node", namespace: Text::default(), name, status, stage, diagnosis, trouble: Trouble::Well }
+    Explained {
+        kind: "Node",
+        namespace: Text::default(),
+        name,
+        status,
+        stage,
+        diagnosis,
+        of_node: None,
+        trouble: Trouble::Well,
+    }
 }
 
 /// What no source has as an object: logs and events may still name it.
@@ -145,7 +147,16 @@ fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<Explained> {
     let diagnosis = doctor.named(namespace, name);
     let stage = diagnosis.top().map_or("node", |f| f.stage);
     let (namespace, name) = (namespace.into(), name.into());
-    vec![Explained { kind: "Pod", namespace, name, status: Text::default(), stage, diagnosis, trouble: Trouble::Slow }]
+    vec![Explained {
+        kind: "Pod",
+        namespace,
+        name,
+        status: Text::default(),
+        stage,
+        diagnosis,
+        of_node: None,
+        trouble: Trouble::Slow,
+    }]
 }
 
 #[cfg(test)]

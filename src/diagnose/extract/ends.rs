@@ -60,7 +60,8 @@ fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
         (None, Some(runtime)) => Some((runtime, Source::Cri)),
         (None, None) => {
             let exit: &Exit = s.facts.exits.iter().rfind(|e| e.container == c.name)?;
-            let end = End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
+            let end =
+                End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
             Some((end, Source::Cri))
         }
     }
@@ -128,7 +129,9 @@ fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
         return None;
     }
     let own = s.facts.log_lines().filter(|l| l.source == Source::KernelLog);
-    let oom = own.filter(|l| l.text.contains("oom-kill") || l.text.contains("out of memory") || l.text.contains("Out of memory"));
+    let oom = own.filter(|l| {
+        l.text.contains("oom-kill") || l.text.contains("out of memory") || l.text.contains("Out of memory")
+    });
     let near = |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= KILL_WITHIN_S);
     oom.filter(|l| near(l.at)).map(|l| l.text.clone()).last()
 }

@@ -18,7 +18,9 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     for c in &place.containers {
         let word = format!("container-{}={}", c.stage.name(), c.state.name());
         let lasted = c.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
-        out.push(Signal::new(Kind::Place, place.status_from, word, c.message.clone()).of(&c.name).code(lasted).at(c.since));
+        out.push(
+            Signal::new(Kind::Place, place.status_from, word, c.message.clone()).of(&c.name).code(lasted).at(c.since),
+        );
     }
     if s.facts.is_static() {
         out.push(property(place.status_from, "static", ""));

@@ -8,7 +8,7 @@ use super::kubectl;
 use super::timeline::Timeline;
 use super::{ImportError, Imported, files};
 use crate::decode::{
-    Joiner, every_kubelet_entry, every_runtime_entry, kernel_entry, klog, plain_line, runtime_line, RuntimeLine, scrape,
+    Joiner, RuntimeLine, every_kubelet_entry, every_runtime_entry, kernel_entry, klog, plain_line, runtime_line, scrape,
 };
 use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
 use crate::text::Text;
@@ -47,7 +47,12 @@ pub struct LogFile {
 ///
 /// # Errors
 /// When a file cannot be read, the objects are none, or nothing says when it all was.
-pub fn examine(objects: Option<&Path>, logs: &[LogFile], now: Option<Time>, subject: &str) -> Result<Imported, ImportError> {
+pub fn examine(
+    objects: Option<&Path>,
+    logs: &[LogFile],
+    now: Option<Time>,
+    subject: &str,
+) -> Result<Imported, ImportError> {
     let mut timeline = Timeline::default();
     let moment = objects.map(|path| kubectl::read(path, &mut timeline)).transpose()?;
     let newest = moment.as_ref().and_then(kubectl::Moment::newest);
