@@ -12,6 +12,11 @@ use crate::runbook::Kind;
 const ENVELOPES: &[(Kind, &str)] = &[
     (Kind::Pause, r"sandbox image|pause image|failed pulling image .{0,80}pause|pull(ing)? image .{0,80}[/:]pause[:@]"),
     (
+        // dockershim tells a failed ADD and the clean-up behind it in one message.
+        Kind::Network,
+        r"failed to set up sandbox container|failed to setup network for sandbox|networkPlugin cni failed to set up pod|error adding pod|failed \(add\)",
+    ),
+    (
         Kind::Teardown,
         r#"failed to destroy network|failed \(delete\)|failed to (teardown|tear down) pod|error removing pod .{0,300} from CNI network|StopPodSandbox|KillPodSandbox|failed to stop sandbox|stop(ping)? pod sandbox|failed to remove sandbox|RemovePodSandbox|cmdDel|DelNetwork|CNI DEL|(failed|error) (to )?delet\w+ (pod )?network"#,
     ),
@@ -25,7 +30,7 @@ const ENVELOPES: &[(Kind, &str)] = &[
     ),
     (
         Kind::Mount,
-        r#"MountVolume|MapVolume|Mount(ing)? volume|attach or mount volumes|to mount volumes|unmounted volumes|NodeStageVolume|NodePublishVolume|Mounting command|mount failed|FailedMount|WaitForAttach|WaitForVolumeAttach|volume ownership|NewMounter|NewMapper|SetUpAt|couldn't get (secret|configMap)|CSI driver.{0,40}not found"#,
+        r#"\bMountVolume|\bMapVolume|\bMount(ing)? volume|attach or mount volumes|to mount volumes|unmounted volumes|NodeStageVolume|NodePublishVolume|Mounting command|\bmount failed|FailedMount|WaitForAttach|WaitForVolumeAttach|volume ownership|NewMounter|NewMapper|SetUpAt|couldn't get (secret|configMap)|CSI driver.{0,40}not found"#,
     ),
     (
         Kind::Attach,
@@ -38,7 +43,7 @@ const ENVELOPES: &[(Kind, &str)] = &[
     (Kind::Hook, r"PostStart|PreStop|lifecycle hook|(?:^|\W)hook .{0,80}(failed|timed out)"),
     (
         Kind::Pull,
-        r#"pull(ing)? (and unpack )?(the )?image|PullImage|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|image pull|resolve reference|pull and unpack|default image tag|inspect image|initializing source|reading manifest|pull policy of Never|pull QPS|pinging container registry"#,
+        r#"/images/create|pull(ing)? (and unpack )?(the )?image|PullImage|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|image pull|resolve reference|pull and unpack|default image tag|inspect image|initializing source|reading manifest|pull policy of Never|pull QPS|pinging container registry"#,
     ),
     (
         Kind::Config,
@@ -46,11 +51,11 @@ const ENVELOPES: &[(Kind, &str)] = &[
     ),
     (
         Kind::Create,
-        r"CreateContainerError|CreateContainer|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container",
+        r"CreateContainerError|CreateContainer|/containers/create|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container",
     ),
     (
         Kind::Start,
-        r"RunContainerError|StartContainer|StartError|ContainerCannotRun|OCI runtime|containerd task|shim task|start(ing)? (the )?container|runc (create|run|init)|container_linux\.go|start failed|PreStartHookError|unable to start container process",
+        r"/containers/\S+/start|RunContainerError|StartContainer|StartError|ContainerCannotRun|OCI runtime|containerd task|shim task|start(ing)? (the )?container|runc (create|run|init)|container_linux\.go|start failed|PreStartHookError|unable to start container process",
     ),
     (Kind::Probe, r"(Liveness|Readiness|Startup) probe|Probe (failed|errored)|ExecSync|probe (failed|errored)"),
     (
@@ -97,7 +102,11 @@ pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
         "CreateContainerError" | "PreCreateHookError" => Kind::Create,
         "RunContainerError" | "PreStartHookError" | "StartError" | "ContainerCannotRun" => Kind::Start,
         "PostStartHookError" | "FailedPostStartHook" | "FailedPreStopHook" => Kind::Hook,
-        "CreatePodSandboxError" | "ConfigPodSandboxError" | "FailedCreatePodSandBox" | "FailedPodSandBoxStatus" => {
+        "CreatePodSandboxError"
+        | "ConfigPodSandboxError"
+        | "FailedCreatePodSandBox"
+        | "FailedPodSandBoxStatus"
+        | "FailedCreatePodContainer" => {
             match area(text) {
                 Some(kind @ (Kind::Pause | Kind::Network)) => kind,
                 _ => Kind::Sandbox,

@@ -41,8 +41,10 @@ fn one(event: &Event, out: &mut Vec<Signal>) {
     let (reason, text) = (&event.reason, event.message.as_str());
     let kind = match reason.as_str() {
         // The word for a failure of five kinds: the message tells which.
-        "Failed" | "FailedSync" | "Error" | "BackOff" | "FailedCreatePodContainer" => {
-            area::sync_reason(text).and_then(|r| area::of_reason(r, text)).or_else(|| failed(text))
+        "Failed" | "FailedSync" | "Error" | "BackOff" => {
+            let kind = area::sync_reason(text).and_then(|r| area::of_reason(r, text)).or_else(|| failed(text));
+            // An event on a container is not about the sandbox, whatever its image is called.
+            kind.map(|k| if k == Kind::Pause && !container.is_empty() { Kind::Pull } else { k })
         }
         other => area::of_reason(other, text),
     };

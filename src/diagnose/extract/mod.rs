@@ -28,6 +28,9 @@ pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Sig
     ends::extract(&subject, &mut out);
     events::extract(&subject, &mut out);
     lines::of_pod(&subject, &mut out);
+    if subject.terminating() {
+        node::of_terminating(&subject, &mut out);
+    }
     out.retain(|signal| subject.is_current(signal));
     out
 }

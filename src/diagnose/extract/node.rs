@@ -52,6 +52,15 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     metrics(snapshot, now, out);
 }
 
+/// What a deletion waits for when nobody can confirm it: the pod's own node does not answer.
+pub(super) fn of_terminating(s: &super::Subject, out: &mut Vec<Signal>) {
+    let name = s.facts.object().map(|p| &p.spec.node_name);
+    let Some(node) = s.snapshot.nodes.iter().find(|n| Some(&n.metadata.name) == name) else { return };
+    let mut all = Vec::new();
+    conditions(node, s.now, &mut all);
+    out.extend(all.into_iter().filter(|s| matches!(s.kind, Kind::NodeCondition | Kind::Taint)));
+}
+
 fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
     let mut heartbeat = None;
     for c in &node.status.conditions {

@@ -28,8 +28,11 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let Some(pod) = s.facts.object() else { return };
     let source = if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
     conditions(s, pod, source, out);
-    traits(pod, source, out);
+    traits(pod, source, s.now, out);
     let status = &pod.status;
+    if status.reason == "NodeLost" {
+        out.push(Signal::new(Kind::Status, source, status.reason.clone(), status.message.clone()).at(place.since));
+    }
     if status.phase == "Failed" && !status.reason.is_empty() {
         let signal = |kind| Signal::new(kind, source, status.reason.clone(), status.message.clone()).at(place.since);
         out.push(signal(Kind::Status));
@@ -77,8 +80,12 @@ fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
     out.push(Signal::new(Kind::Resize, source, resize, pod.status.resize.clone()));
 }
 
-fn traits(pod: &Pod, source: Source, out: &mut Vec<Signal>) {
+fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
     let spec = &pod.spec;
+    if let Some(deadline) = pod.metadata.deletion_timestamp {
+        let left = (deadline - now).num_seconds();
+        out.push(property(source, "grace-left", "").code(left).at(Some(deadline)));
+    }
     let mut put = |word: &str, text: &str| out.push(property(source, word, text));
     put("restart-policy", &spec.restart_policy);
     put("phase", &pod.status.phase);
