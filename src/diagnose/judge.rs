@@ -81,7 +81,11 @@ impl Candidate<'_> {
         vars.extend(std::mem::take(&mut self.hit.vars));
         let stage = match (self.cause.place, bench.stage) {
             (Place::Any, Some(stage)) => stage.name(),
-            (Place::Any, None) => Place::Node.name(),
+            // Only logs are known: the operation that the line is about says where it stands.
+            (Place::Any, None) => {
+                let kinds = self.hit.signals.iter().filter_map(|s| signals.get(*s)).map(|s| s.kind);
+                kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(Place::Node.name())
+            }
             (place, _) => place.name(),
         };
         let explanation = self.rule.explanation.as_ref().unwrap_or(&self.cause.explanation);

@@ -52,10 +52,10 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<S
 }
 
 /// The stage whose failure a kind is about.
-fn stage_of(kind: Kind) -> Option<Stage> {
+pub(super) fn stage_of(kind: Kind) -> Option<Stage> {
     Some(match kind {
         Kind::Schedule | Kind::Gate | Kind::Claim => Stage::Scheduling,
-        Kind::Rejected => Stage::Admission,
+        Kind::Rejected | Kind::Static => Stage::Admission,
         Kind::Mount | Kind::Attach => Stage::Volumes,
         Kind::Pause | Kind::Network | Kind::Sandbox => Stage::Sandbox,
         Kind::Pull => Stage::Image,

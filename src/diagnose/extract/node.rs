@@ -10,14 +10,26 @@ use crate::runbook::{Kind, Signal};
 /// An event of the node that is older says nothing of now, seconds; repeats count by their last time.
 const EVENT_AGE_S: i64 = 3600;
 
+/// A condition that was written so lately is alive, seconds (agents such as node-problem-detector write every 5 minutes).
+const FRESH_S: i64 = 300;
+
 pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if let Some(node) = &snapshot.node {
         conditions(node, now, out);
     }
+    let first = out.len();
     for event in &snapshot.node_events {
-        if event.last().is_some_and(|at| (now - at).num_seconds() <= EVENT_AGE_S) {
-            let signal = Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
-            out.push(signal.times(event.times()).at(event.last()));
+        if event.last().is_none_or(|at| (now - at).num_seconds() > EVENT_AGE_S) {
+            continue;
+        }
+        // A kubelet that starts again and again writes a new event each time.
+        let same = |s: &&mut Signal| s.word == event.reason && s.text == event.message;
+        match out.iter_mut().skip(first).find(same) {
+            Some(signal) => signal.count += event.times(),
+            None => {
+                let signal = Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
+                out.push(signal.times(event.times()).at(event.last()));
+            }
         }
     }
     if let Some((at, error)) = &snapshot.loop_blocked {
@@ -78,6 +90,14 @@ fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
     if let Some(at) = heartbeat {
         let age = (now - at).num_seconds();
         out.push(Signal::new(Kind::Watched, Source::ApiNode, "heartbeat-age", "").code(age).at(Some(at)));
+    }
+    // Other agents write conditions too: theirs moving while the kubelet's stand still shows that the node lives.
+    let posted = |c: &&crate::objects::Condition| c.reason == "NodeStatusUnknown";
+    let others = node.status.conditions.iter().filter(|c| !posted(c)).filter_map(|c| c.last_heartbeat_time).max();
+    let age = others.map(|at| (now - at).num_seconds()).filter(|age| *age <= FRESH_S);
+    if let Some(age) = age.filter(|_| node.status.conditions.iter().any(|c| posted(&c))) {
+        let signal = Signal::new(Kind::Watched, Source::ApiNode, "other-conditions-fresh", "");
+        out.push(signal.code(age).at(others));
     }
     for taint in &node.spec.taints {
         out.push(Signal::new(Kind::Taint, Source::ApiNode, taint.key.clone(), taint.effect.clone()));
