@@ -15,7 +15,7 @@ const WITHOUT_RULE: &[&str] = &["none.healthy"];
 
 #[test]
 fn every_rule_matches_its_examples_and_not_its_near_misses() {
-    let wrong = Runbook::builtin().check();
+    let wrong = Runbook::with(&[]).unwrap().check();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -127,7 +127,9 @@ fn no_command_shows_a_secret_and_what_disrupts_says_so() {
             if shows.is_match(&run) {
                 wrong.push(format!("{}: shows a secret: {run}", cause.id));
             }
-            if disrupts.is_match(&run) && step.effect == Effect::Looks && !run.contains("--dry-run") {
+            // What stands in quotes is data.
+            let outside: String = run.split('\'').step_by(2).collect();
+            if disrupts.is_match(&outside) && step.effect == Effect::Looks && !run.contains("--dry-run") {
                 wrong.push(format!("{}: changes something and does not say so: {run}", cause.id));
             }
         }

@@ -7,13 +7,9 @@ use crate::runbook::Runbook;
 
 pub(super) fn run(args: &RunbookArgs) -> Result<Outcome, Failure> {
     let RunbookAction::Check { dir } = &args.action;
-    let own;
     let (book, what) = match dir {
-        Some(dir) => {
-            own = Runbook::only(dir)?;
-            (&own, dir.display().to_string())
-        }
-        None => (Runbook::builtin(), "the embedded runbook".to_owned()),
+        Some(dir) => (Runbook::only(dir)?, dir.display().to_string()),
+        None => (Runbook::with(&[])?, "the embedded runbook".to_owned()),
     };
     let wrong = book.check();
     if wrong.is_empty() {

@@ -34,6 +34,8 @@ struct Candidate<'a> {
     cause: &'a Cause,
     rank: i32,
     newest: Option<Time>,
+    /// Nodes that the reason is true of: of two shortages the wider one is told first.
+    nodes: i64,
 }
 
 /// The findings that the signals support.
@@ -50,7 +52,9 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         };
         let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure;
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
-        let candidate = Candidate { hit, rule, cause, rank, newest };
+        let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == Kind::Schedule);
+        let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
+        let candidate = Candidate { hit, rule, cause, rank, newest, nodes };
         match best.get_mut(rule.cause.as_str()) {
             Some(old) if !candidate.beats(old) => old.hit.signals.extend(candidate.hit.signals),
             Some(old) => {
@@ -68,8 +72,8 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
 }
 
 impl Candidate<'_> {
-    fn key(&self) -> (i32, Confidence, Option<Time>) {
-        (self.rank, self.rule.confidence, self.newest)
+    fn key(&self) -> (i32, Confidence, i64, Option<Time>) {
+        (self.rank, self.rule.confidence, self.nodes, self.newest)
     }
 
     fn beats(&self, other: &Self) -> bool {
