@@ -62,7 +62,6 @@ const ENVELOPES: &[(Kind, &str)] = &[
         Kind::Kill,
         r"KillContainer|KillPod|killing (pod|container)|StopContainer|(failed|unable) to (kill|stop) (the )?(container|task|pod)|did not kill the pod|signal: killed all|TaskExit|exit event",
     ),
-    (Kind::Resize, r"resize"),
     (
         Kind::Static,
         r"manifest file|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file",
@@ -70,6 +69,10 @@ const ENVELOPES: &[(Kind, &str)] = &[
     (
         Kind::Rejected,
         r"admission denied|Pod was rejected|Allocate failed|Predicate \w+ failed|cannot be admitted|failed to admit",
+    ),
+    (
+        Kind::Resize,
+        r"in-place|pod resize|PodResize|resize (is|was|pod|request|of|allocation|deferred|infeasible)|(deferred|infeasible) resize|InPlacePodVerticalScaling",
     ),
     (
         Kind::Loop,
@@ -106,12 +109,10 @@ pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
         | "ConfigPodSandboxError"
         | "FailedCreatePodSandBox"
         | "FailedPodSandBoxStatus"
-        | "FailedCreatePodContainer" => {
-            match area(text) {
-                Some(kind @ (Kind::Pause | Kind::Network)) => kind,
-                _ => Kind::Sandbox,
-            }
-        }
+        | "FailedCreatePodContainer" => match area(text) {
+            Some(kind @ (Kind::Pause | Kind::Network)) => kind,
+            _ => Kind::Sandbox,
+        },
         "NetworkNotReady" => Kind::Network,
         "KillPodSandboxError" => Kind::Teardown,
         "KillContainerError" | "ExceededGracePeriod" => Kind::Kill,

@@ -15,13 +15,18 @@ impl Model {
     pub fn snapshot(&mut self) -> Snapshot {
         self.join();
         let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
+        let events_elsewhere = self.events_elsewhere();
         Snapshot {
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
-            node_events: node.as_deref().map(|n| self.events_about_node(n)).unwrap_or_default(),
+            node_events: match node.as_deref() {
+                Some(node) => self.events_about_node(node),
+                // Without the object every event about a node is taken to be about this one.
+                None => events_elsewhere.iter().filter(|e| e.involved_object.kind == "Node").cloned().collect(),
+            },
             node,
             nodes: self.nodes.iter().map(|(_, held)| held.value.clone()).collect(),
-            events_elsewhere: self.events_elsewhere(),
+            events_elsewhere,
             lines: self.logs.lines.clone(),
             pod_lines: self.logs.pod_lines.clone(),
             kubelet: self.kubelet.clone(),
@@ -280,5 +285,5 @@ fn namespaced(pod: &Pod) -> Text {
 }
 
 fn is_elsewhere(event: &Event) -> bool {
-    !matches!(event.involved_object.kind.as_str(), "Pod" | "Node")
+    event.involved_object.kind != "Pod"
 }

@@ -77,7 +77,7 @@ struct Index {
     by_name: HashMap<Text, BTreeSet<Text>>,
     events_of: HashMap<Text, BTreeSet<Text>>,
     api_key: HashMap<Text, Text>,
-    /// Events about what is neither a pod nor a node; made again when one of them changes.
+    /// Events about what is not a pod; made again when one of them changes.
     elsewhere: Option<Arc<Vec<Arc<Event>>>>,
     dirty: BTreeSet<Text>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
@@ -94,7 +94,7 @@ pub struct Snapshot {
     pub node: Option<Arc<Node>>,
     /// Every node object that is known; more than one in an import.
     pub nodes: Vec<Arc<Node>>,
-    /// Events about neither pods nor nodes, such as claims and owners, newest first.
+    /// Events about anything but pods, such as claims, owners and nodes, newest first.
     pub events_elsewhere: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
     pub lines: Arc<Lines>,

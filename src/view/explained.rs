@@ -124,7 +124,13 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
     // Of several nodes in an import each is looked at by its own conditions.
-    let snapshot = other.map(|n| crate::model::Snapshot { node: Some(n.clone()), ..(*moment.snapshot).clone() });
+    let snapshot = other.map(|n| {
+        let about = |e: &&std::sync::Arc<crate::objects::Event>| {
+            e.involved_object.kind == "Node" && e.involved_object.name == n.metadata.name
+        };
+        let node_events = moment.snapshot.events_elsewhere.iter().filter(about).cloned().collect();
+        crate::model::Snapshot { node: Some(n.clone()), node_events, ..(*moment.snapshot).clone() }
+    });
     let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
     let only_logs = moment.snapshot.nodes.is_empty() && moment.pods.is_empty();
     let diagnosis = doctor.node(&name, only_logs);

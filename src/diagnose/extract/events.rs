@@ -121,7 +121,7 @@ pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &m
     for event in snapshot.events_elsewhere.iter() {
         let about = &event.involved_object;
         let same = namespace.is_empty() || about.namespace == *namespace;
-        if same && (about.name == *name || name.starts_with(&format!("{}-", about.name))) {
+        if same && about.kind != "Node" && (about.name == *name || name.starts_with(&format!("{}-", about.name))) {
             let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
             out.push(signal.times(event.times()).at(event.last()));
         }

@@ -63,10 +63,8 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
             out.push(signal.times(line.count).at(Some(line.at)));
         }),
         Some(kind) => out.push(signal(kind, reason.map(Text::new).unwrap_or_default())),
-        None => {}
+        None => out.push(signal(voice, Text::default())),
     }
-    // The voice itself too: a rule may know a whole line better than the envelope does.
-    out.push(signal(voice, Text::default()));
 }
 
 /// The reasons why the sync loop is blocked: one, or several as `[a, b]`.

@@ -12,6 +12,9 @@ use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerPlace, Placed, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 
+/// Failures of a liveness probe that are no accident: the API's default threshold.
+const LIVENESS_FAILURES: u32 = 3;
+
 /// A pod that is looked at.
 pub(super) struct Subject<'a> {
     pub facts: &'a PodFacts,
@@ -104,8 +107,12 @@ impl Subject<'_> {
             Stage::Image => c.stage == Stage::Image,
             Stage::Create => matches!(c.stage, Stage::Image | Stage::Create),
             Stage::Start => c.running_since.is_none() && c.stage >= Stage::Create && c.state == StageState::Failed,
-            // Probes speak of the run under way, or of the one that they ended.
-            _ => !c.ready || c.stage == Stage::Probes || self.restarted_lately(c),
+            // Probes speak of the run under way, or of the one that they ended; a Ready container may fail its liveness probe.
+            _ => {
+                let kills = signal.word != "readiness" && signal.count >= LIVENESS_FAILURES;
+                let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= super::PATIENCE_S);
+                !c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now)
+            }
         };
         if signal.container.is_empty() {
             return self.placed.place.containers.is_empty() || self.placed.place.containers.iter().any(open);

@@ -37,7 +37,10 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         let signal = |kind| Signal::new(kind, source, status.reason.clone(), status.message.clone()).at(place.since);
         out.push(signal(Kind::Status));
         let ran = status.all_containers().any(|c| c.state.terminated.is_some() || c.last_state.terminated.is_some());
-        if !ran || status.message.starts_with("Pod was rejected") || place.stage == Stage::Admission {
+        // An evicted pod has lost its container statuses with old kubelets: that it ran is told by the words.
+        let refused = status.message.starts_with("Pod was rejected") || status.message.contains("node had condition");
+        let evicted = status.reason == "Evicted";
+        if refused || (!evicted && (!ran || place.stage == Stage::Admission)) {
             out.push(signal(Kind::Rejected));
         }
     }
@@ -88,6 +91,9 @@ fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
     }
     let mut put = |word: &str, text: &str| out.push(property(source, word, text));
     put("restart-policy", &spec.restart_policy);
+    if spec.containers.iter().chain(&spec.init_containers).any(|c| c.readiness_probe.is_some()) {
+        put("readiness-probe", "");
+    }
     put("phase", &pod.status.phase);
     put("qos", &pod.status.qos_class);
     if spec.host_network {
