@@ -27,7 +27,7 @@ macro_rules! variants {
 variants!(fact, FACTS, Fact,
     SourceState EpochBegin EpochEnd Alive Unreadable CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
     Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot PodDir
-    PodDirGone StaticManifest StaticManifestGone);
+    PodDirGone StaticManifest StaticManifestGone Lease LeaseGone);
 variants!(log_kind, LOG_KINDS, LogKind,
     PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
     PlegEvent
@@ -37,7 +37,7 @@ variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malform
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
-    ApiPods ApiNode ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
+    ApiPods ApiNode ApiLease ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
     KernelLog Machine);
 
 fn known(line: &str) -> Observation {

@@ -51,6 +51,11 @@ impl Model {
                 self.nodes.upsert(&name, *node, &stamp);
             }
             Fact::NodeGone(name) => _ = self.nodes.remove(&name),
+            Fact::Lease(lease) => {
+                let name = lease.metadata.name.clone();
+                self.leases.upsert(&name, *lease, &stamp);
+            }
+            Fact::LeaseGone(name) => _ = self.leases.remove(&name),
             Fact::Event(event) => self.event(*event, &stamp),
             Fact::EventGone(uid) => {
                 if let Some(held) = self.events.remove(&uid) {
@@ -113,6 +118,7 @@ impl Model {
             Source::KubeletPods => self.kubelet_pods.begin(stamp.epoch),
             Source::ApiEvents => self.events.begin(stamp.epoch),
             Source::ApiNode => self.nodes.begin(stamp.epoch),
+            Source::ApiLease => self.leases.begin(stamp.epoch),
             Source::Cri => {
                 self.sandboxes.begin(stamp.epoch);
                 self.containers.begin(stamp.epoch);
@@ -136,6 +142,7 @@ impl Model {
                 }
             }
             Source::ApiNode => _ = self.nodes.end(),
+            Source::ApiLease => _ = self.leases.end(),
             Source::Cri => {
                 for (_, held) in self.sandboxes.end() {
                     self.sandbox_gone(&held.value);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
 use super::{Heard, Index, Model, Snapshot};
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
 
@@ -19,6 +19,7 @@ impl Model {
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
             node_events: node.as_deref().map(|n| self.events_about_node(n)).unwrap_or_default(),
+            lease: self.lease_of(node.as_deref()),
             node,
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
@@ -58,6 +59,16 @@ impl Model {
         for (uid, about) in events {
             self.link_event(&uid, &about);
         }
+    }
+
+    /// The node's own where the node is known: an import may hold those of others.
+    fn lease_of(&self, node: Option<&Node>) -> Option<Arc<Lease>> {
+        let mut leases = self.leases.iter();
+        let found = match node {
+            Some(node) => leases.find(|(name, _)| **name == node.metadata.name),
+            None => leases.next(),
+        };
+        found.map(|(_, held)| held.value.clone())
     }
 
     /// The kubelet names its node as UID in the events it writes; controllers write the true UID.

@@ -26,7 +26,7 @@ pub use pod::{Heard, PodFacts, runtime_uid};
 pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
 use crate::text::Text;
 
@@ -41,6 +41,7 @@ pub struct Model {
     kubelet_pods: Listing<Pod>,
     events: Listing<Event>,
     nodes: Listing<Node>,
+    leases: Listing<Lease>,
     sandboxes: Listing<Sandbox>,
     containers: Listing<Container>,
     pulls: Listing<Pull>,
@@ -88,6 +89,8 @@ pub struct Snapshot {
     pub sources: BTreeMap<Source, Arc<SourceFacts>>,
     /// The node object.
     pub node: Option<Arc<Node>>,
+    /// The node's lease.
+    pub lease: Option<Arc<Lease>>,
     /// The kubelet's metrics, settings and health.
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.

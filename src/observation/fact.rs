@@ -7,7 +7,7 @@ use super::{
     Call, Container, Health, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape, SourceError,
     SourceState, Span, Stamp, Time, Unit,
 };
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
 
 /// Something that was observed, and where it stands.
@@ -106,6 +106,10 @@ pub enum Fact {
     StaticManifest(Text),
     /// The manifest of that file name is gone.
     StaticManifestGone(Text),
+    /// The node's lease is or was renewed.
+    Lease(Box<Lease>),
+    /// The lease of that name is gone.
+    LeaseGone(Text),
 }
 
 impl Fact {
@@ -139,6 +143,8 @@ impl Fact {
             Fact::PodDir(dir) => ("pod-dir", &dir.uid),
             Fact::PodDirGone(uid) => ("pod-dir", uid),
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
+            Fact::Lease(lease) => ("lease", &lease.metadata.name),
+            Fact::LeaseGone(name) => ("lease", name),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

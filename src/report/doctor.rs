@@ -9,7 +9,7 @@ use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
 use crate::observation::{Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::Moment;
+use crate::view::{Header, Moment};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +38,7 @@ pub fn missing_without(source: Source) -> &'static str {
     match source {
         Source::ApiPods => "pods as the API server has them: STATUS, conditions, reasons, deletion",
         Source::ApiNode => "the node's conditions and versions",
+        Source::ApiLease => "whether the kubelet still renews its lease, by which the cluster takes the node for alive",
         Source::ApiEvents => "events: reasons then come from statuses and the kubelet's log alone",
         Source::ApiUnbound => "pods that no scheduler has placed yet: they are on no node",
         Source::Cri => "sandboxes and containers as they are now, and our own measure of what PLEG pays",
@@ -88,6 +89,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
             _ = writeln!(out, "      fix: {}", error.fix.one_line());
         }
     }
+    about_node(&header, &mut out);
     machine(moment, &mut out);
     out.push_str("\nWHAT WAS LOOKED FOR\n");
     for looked in looked {
@@ -99,6 +101,14 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         }
     }
     out
+}
+
+/// What is known of the node beside its conditions.
+fn about_node(header: &Header, out: &mut String) {
+    let Some(lease) = &header.lease else { return };
+    out.push_str("\nTHE NODE\n");
+    let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
+    _ = writeln!(out, "{}{lasts}", lease.text);
 }
 
 /// systemd's word on the units of kubelet and runtime.

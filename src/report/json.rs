@@ -43,6 +43,14 @@ pub struct NodeJson {
     runtime: Option<Text>,
     kernel_version: Option<Text>,
     conditions: Vec<ConditionJson>,
+    lease: Option<LeaseJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeaseJson {
+    renewed: Stamp,
+    lasts_seconds: Option<i64>,
+    expired: Option<bool>,
 }
 
 #[derive(Debug, Serialize)]
@@ -123,6 +131,11 @@ pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJso
         runtime: known(&header.runtime),
         kernel_version: known(&header.kernel),
         conditions: conditions.collect(),
+        lease: header.lease.as_ref().map(|l| LeaseJson {
+            renewed: Stamp(l.renewed),
+            lasts_seconds: l.lasts,
+            expired: l.expired,
+        }),
     };
     let sources = moment.snapshot.sources.iter().map(|(source, facts)| SourceJson {
         name: source.name(),

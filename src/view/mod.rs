@@ -9,7 +9,7 @@ mod row;
 mod words;
 
 pub use detail::{Detail, Sides};
-pub use header::{Header, SourceLine};
+pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
 pub use pleg::PlegView;
 pub use row::{Filter, Row, Trouble};

@@ -89,6 +89,16 @@ pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
     }
 }
 
+/// The node's lease, so long after its last renewal.
+pub fn lease_text(age: TimeDelta, expired: Option<bool>) -> String {
+    let age = human_duration(age);
+    match expired {
+        Some(true) => format!("lease expired: not renewed for {age}"),
+        Some(false) => format!("lease renewed {age} ago"),
+        None => format!("lease renewed {age} ago, when it was last seen"),
+    }
+}
+
 /// A time span that is never negative.
 pub(super) fn ago(now: Time, then: Time) -> TimeDelta {
     (now - then).max(TimeDelta::zero())
@@ -112,6 +122,14 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(milliseconds(seconds), text);
         }
+    }
+
+    #[test]
+    fn a_lease_in_words() {
+        let says = |expired| lease_text(TimeDelta::seconds(43), expired);
+        assert_eq!(says(Some(false)), "lease renewed 43s ago");
+        assert_eq!(says(Some(true)), "lease expired: not renewed for 43s");
+        assert_eq!(says(None), "lease renewed 43s ago, when it was last seen");
     }
 
     #[test]

@@ -113,7 +113,9 @@ pub(super) fn skip_object(object: &Object, path: &str, timeline: &mut Timeline) 
         }
         Object::OtherKind(_) => "objects of no kind".to_owned(),
         Object::Unreadable(error) => format!("objects that are {error}"),
-        Object::Pod(_) | Object::Node(_) | Object::Event(_) => "objects that do not belong in this list".to_owned(),
+        Object::Pod(_) | Object::Node(_) | Object::Event(_) | Object::Lease(_) => {
+            "objects that do not belong in this list".to_owned()
+        }
     };
     timeline.skip(path, what, 1);
 }
