@@ -231,6 +231,20 @@ fn secrets_do_not_come_along() {
 }
 
 #[test]
+fn images_come_with_the_capture() {
+    let imported = capture("healthy-web");
+    let images: Vec<_> = imported.observations.iter().filter(|o| matches!(o.fact, Fact::Image(_))).collect();
+    assert_eq!(images.len(), 2);
+    let Fact::Image(pause) = &images[1].fact else { panic!() };
+    assert_eq!((pause.tags[0].as_str(), pause.size, pause.pinned), ("registry.k8s.io/pause:3.10", 607_619, true));
+    let fs = imported.observations.iter().find_map(|o| match &o.fact {
+        Fact::ImageFs(fs) => Some(fs.images[0].clone()),
+        _ => None,
+    });
+    assert_eq!(fs.unwrap().used_bytes, Some(3_493_888));
+}
+
+#[test]
 fn leases_of_nodes_and_no_others() {
     let path = tempdir("leases").join("list.json");
     let lease = |namespace: &str, name: &str| {

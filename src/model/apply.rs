@@ -75,6 +75,12 @@ impl Model {
                 }
             }
             Fact::RuntimeStatus(status) => self.runtime = Some((*status).into()),
+            Fact::Image(image) => {
+                let id = image.id.clone();
+                Arc::make_mut(&mut self.images).upsert(&id, *image, &stamp);
+            }
+            Fact::ImageGone(id) => _ = Arc::make_mut(&mut self.images).remove(&id),
+            Fact::ImageFs(fs) => self.image_fs = Some((*fs).into()),
             Fact::Pull(pull) => {
                 let reference = pull.reference.clone();
                 self.pulls.upsert(&reference, pull, &stamp);
@@ -122,6 +128,7 @@ impl Model {
             Source::Cri => {
                 self.sandboxes.begin(stamp.epoch);
                 self.containers.begin(stamp.epoch);
+                Arc::make_mut(&mut self.images).begin(stamp.epoch);
             }
             Source::Pulls => self.pulls.begin(stamp.epoch),
             _ => {}
@@ -150,6 +157,7 @@ impl Model {
                 for (_, held) in self.containers.end() {
                     self.container_gone(&held.value);
                 }
+                Arc::make_mut(&mut self.images).end();
             }
             Source::Pulls => _ = self.pulls.end(),
             _ => {}

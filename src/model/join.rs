@@ -24,6 +24,8 @@ impl Model {
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
             machine: self.machine.clone(),
+            images: self.images.clone(),
+            image_fs: self.image_fs.clone(),
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),

@@ -27,7 +27,7 @@ pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
 use crate::objects::{Event, Lease, Node, Pod};
-use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
+use crate::observation::{Container, Image, ImageFs, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
 use crate::text::Text;
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
@@ -45,6 +45,8 @@ pub struct Model {
     sandboxes: Listing<Sandbox>,
     containers: Listing<Container>,
     pulls: Listing<Pull>,
+    images: Arc<Listing<Image>>,
+    image_fs: Option<Arc<ImageFs>>,
     api_trails: BTreeMap<Text, Trail>,
     unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
@@ -97,6 +99,10 @@ pub struct Snapshot {
     pub runtime: Option<Arc<RuntimeStatus>>,
     /// systemd's word on kubelet and runtime, and the boot.
     pub machine: Arc<MachineFacts>,
+    /// The runtime's images, by id.
+    pub images: Arc<Listing<Image>>,
+    /// What they take, and where.
+    pub image_fs: Option<Arc<ImageFs>>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
     /// Events about the node, newest first.

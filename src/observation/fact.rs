@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Container, Health, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape, SourceError,
-    SourceState, Span, Stamp, Time, Unit,
+    Call, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape,
+    SourceError, SourceState, Span, Stamp, Time, Unit,
 };
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
@@ -110,6 +110,12 @@ pub enum Fact {
     Lease(Box<Lease>),
     /// The lease of that name is gone.
     LeaseGone(Text),
+    /// An image is or has changed.
+    Image(Box<Image>),
+    /// The image of that id is gone.
+    ImageGone(Text),
+    /// Where images lie and what they take has changed.
+    ImageFs(Box<ImageFs>),
 }
 
 impl Fact {
@@ -145,6 +151,9 @@ impl Fact {
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
             Fact::Lease(lease) => ("lease", &lease.metadata.name),
             Fact::LeaseGone(name) => ("lease", name),
+            Fact::Image(image) => ("image", &image.id),
+            Fact::ImageGone(id) => ("image", id),
+            Fact::ImageFs(_) => ("image-fs", ""),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

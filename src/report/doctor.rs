@@ -9,7 +9,7 @@ use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
 use crate::observation::{Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{Header, Moment};
+use crate::view::{Header, Moment, bytes};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,7 +89,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
             _ = writeln!(out, "      fix: {}", error.fix.one_line());
         }
     }
-    about_node(&header, &mut out);
+    about_node(moment, &header, &mut out);
     machine(moment, &mut out);
     out.push_str("\nWHAT WAS LOOKED FOR\n");
     for looked in looked {
@@ -104,11 +104,24 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
 }
 
 /// What is known of the node beside its conditions.
-fn about_node(header: &Header, out: &mut String) {
-    let Some(lease) = &header.lease else { return };
-    out.push_str("\nTHE NODE\n");
-    let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
-    _ = writeln!(out, "{}{lasts}", lease.text);
+fn about_node(moment: &Moment, header: &Header, out: &mut String) {
+    let mut lines = Vec::new();
+    if let Some(lease) = &header.lease {
+        let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
+        lines.push(format!("{}{lasts}", lease.text));
+    }
+    let snapshot = &moment.snapshot;
+    if !snapshot.images.is_empty() {
+        lines.push(format!("{} images", snapshot.images.len()));
+    }
+    for fs in snapshot.image_fs.iter().flat_map(|fs| &fs.images) {
+        let used = fs.used_bytes.map(|used| format!(" {}", bytes(used))).unwrap_or_default();
+        let inodes = fs.inodes_used.map(|n| format!(", {n} inodes")).unwrap_or_default();
+        lines.push(format!("images take{used}{inodes} in {}", fs.mountpoint.one_line()));
+    }
+    if !lines.is_empty() {
+        _ = writeln!(out, "\nTHE NODE\n{}", lines.join("\n"));
+    }
 }
 
 /// systemd's word on the units of kubelet and runtime.

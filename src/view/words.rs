@@ -20,6 +20,17 @@ pub fn milliseconds(seconds: f64) -> String {
     }
 }
 
+/// Bytes in at most four figures: `999B`, `3.3MiB`, `120GiB`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (count as f64, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 9.95 { format!("{value:.0}{}", UNITS[unit]) } else { format!("{value:.1}{}", UNITS[unit]) }
+}
+
 /// Time of day, UTC.
 pub fn clock(at: Time) -> String {
     at.format("%H:%M:%S").to_string()
@@ -122,6 +133,15 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(milliseconds(seconds), text);
         }
+    }
+
+    #[test]
+    fn bytes_in_few_figures() {
+        let cases = [(0, "0B"), (999, "999B"), (1000, "1.0KiB"), (3_493_888, "3.3MiB"), (128 << 30, "128GiB")];
+        for (count, text) in cases {
+            assert_eq!(bytes(count), text);
+        }
+        assert_eq!(bytes(u64::MAX), "16777216TiB");
     }
 
     #[test]

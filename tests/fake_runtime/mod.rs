@@ -31,6 +31,7 @@ pub mod content {
 }
 
 use content::content_server::{Content, ContentServer};
+use cri::image_service_server::{ImageService, ImageServiceServer};
 use cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use events::events_server::{Events, EventsServer};
 
@@ -42,6 +43,14 @@ pub struct State {
     pub containers: Vec<cri::Container>,
     pub statuses: BTreeMap<String, cri::ContainerStatus>,
     pub ingests: Vec<content::Status>,
+    pub images: Vec<cri::Image>,
+    pub image_fs: cri::ImageFsInfoResponse,
+    /// Images are not told.
+    pub no_images: bool,
+    /// What a look at images takes.
+    pub look_delay: Duration,
+    /// A look at images and a list were in flight at once.
+    pub looked_beside_lists: bool,
     pub list_delay: Duration,
     pub lists_in_flight: u32,
     pub most_lists_in_flight: u32,
@@ -116,6 +125,7 @@ impl Fake {
         let incoming = stream::unfold(listener, |l| async move { Some((l.accept().await.map(|(s, _)| s), l)) });
         let cri = RuntimeServiceServer::new(self.clone()).max_encoding_message_size(64 << 20);
         let mut router = Server::builder().add_service(self.counted(cri));
+        router = router.add_service(self.counted(ImageServiceServer::new(self.clone())));
         if containerd {
             router = router.add_service(self.counted(EventsServer::new(self.clone())));
             router = router.add_service(self.counted(ContentServer::new(self.clone())));
@@ -151,6 +161,21 @@ impl Fake {
 
     async fn ready(&self) {
         _ = self.hang.subscribe().wait_for(|hang| !hang).await;
+    }
+
+    async fn looking<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
+        let delay = {
+            let mut state = self.state.lock().unwrap();
+            state.looked_beside_lists |= state.lists_in_flight > 0;
+            state.look_delay
+        };
+        tokio::time::sleep(delay).await;
+        self.ready().await;
+        let state = self.state.lock().unwrap();
+        if state.no_images {
+            return Err(Status::unimplemented("unknown service runtime.v1.ImageService"));
+        }
+        Ok(Response::new(answer(&state)))
     }
 
     async fn listing<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
@@ -250,6 +275,17 @@ impl RuntimeService for Fake {
             Some(status) => Ok(Response::new(cri::ContainerStatusResponse { status: Some(status.clone()) })),
             None => Err(Status::not_found(id)),
         }
+    }
+}
+
+#[tonic::async_trait]
+impl ImageService for Fake {
+    async fn list_images(&self, _: Request<cri::ListImagesRequest>) -> Answer<cri::ListImagesResponse> {
+        self.looking(|s| cri::ListImagesResponse { images: s.images.clone() }).await
+    }
+
+    async fn image_fs_info(&self, _: Request<cri::ImageFsInfoRequest>) -> Answer<cri::ImageFsInfoResponse> {
+        self.looking(|s| s.image_fs.clone()).await
     }
 }
 

@@ -8,7 +8,9 @@ mod inventory;
 mod pace;
 mod pulls;
 mod runtime;
+mod shelf;
 mod source;
+mod waits;
 
 pub use pace::Pace;
 pub use pulls::PullsSource;

@@ -12,13 +12,15 @@ use tonic::{Request, Response, Status};
 
 use super::convert;
 use super::failure::{CallError, Why};
+use super::shelf::{Look, Seen};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, Pull, RuntimeStatus, Sandbox};
 use crate::proto::content::{ListStatusesRequest, content_client::ContentClient};
+use crate::proto::cri::image_service_client::ImageServiceClient;
 use crate::proto::cri::runtime_service_client::RuntimeServiceClient;
 use crate::proto::cri::{
-    ContainerStatusRequest, ListContainersRequest, ListPodSandboxRequest, PodSandboxStatusRequest, StatusRequest,
-    VersionRequest,
+    ContainerStatusRequest, ImageFsInfoRequest, ListContainersRequest, ListImagesRequest, ListPodSandboxRequest,
+    PodSandboxStatusRequest, StatusRequest, VersionRequest,
 };
 use crate::proto::events::{Envelope, SubscribeRequest, TaskExit, events_client::EventsClient};
 use crate::text::Text;
@@ -28,9 +30,10 @@ const MAX_ANSWER: usize = 16 * 1024 * 1024;
 /// containerd's namespace for everything that came over CRI.
 const NAMESPACE: &str = "k8s.io";
 /// What of containerd's events is sent to us at all. Exec probes make many others.
-const FILTERS: [&str; 2] = [
+const FILTERS: [&str; 3] = [
     r#"namespace=="k8s.io",topic~="^/tasks/(create|start|exit|oom|delete|paused|resumed)$""#,
     r#"namespace=="k8s.io",topic~="^/(containers|sandbox)""#,
+    r#"namespace=="k8s.io",topic~="^/images/""#,
 ];
 
 /// Both lists.
@@ -62,10 +65,20 @@ pub(super) enum Details {
     None,
 }
 
+/// What an event means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The lists of sandboxes and containers differ.
+    Lists,
+    /// The list of images differs.
+    Images,
+}
+
 /// The runtime, as far as it can be looked at. Every call consumes a clone, which is cheap.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnlyRuntime {
     cri: RuntimeServiceClient<Channel>,
+    images: ImageServiceClient<Channel>,
     events: EventsClient<Channel>,
     content: ContentClient<Channel>,
 }
@@ -75,6 +88,7 @@ impl ReadOnlyRuntime {
     pub fn new(channel: Channel) -> Self {
         Self {
             cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
+            images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             content: ContentClient::new(channel).max_decoding_message_size(MAX_ANSWER),
         }
@@ -117,13 +131,27 @@ impl ReadOnlyRuntime {
         })
     }
 
+    /// ListImages or ImageFsInfo.
+    pub async fn look(mut self, at: Look, deadline: Duration) -> Result<Seen, CallError> {
+        Ok(match at {
+            Look::Images => {
+                let answer = within("ListImages", deadline, self.images.list_images(ListImagesRequest {})).await?;
+                Seen::Images(answer.images.into_iter().map(convert::image_of).collect())
+            }
+            Look::Fs => {
+                let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
+                Seen::Fs(convert::image_fs(answer))
+            }
+        })
+    }
+
     /// containerd's events, as far as they mean that a list would differ. A broadcast: nobody else misses anything.
     ///
     /// It has no deadline because containerd answers with the first event and not before.
-    pub fn changes(mut self) -> impl Stream<Item = Result<(), Status>> + Send + 'static {
+    pub fn changes(mut self) -> impl Stream<Item = Result<Change, Status>> + Send + 'static {
         let request = in_namespace(SubscribeRequest { filters: FILTERS.map(str::to_owned).to_vec() });
         let opening = async move { self.events.subscribe(request).await.map(Response::into_inner) };
-        opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(is_change(&envelope).then_some(()))))
+        opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(change(&envelope))))
     }
 
     /// ListStatuses of containerd's content store.
@@ -154,14 +182,16 @@ async fn within<T>(
 }
 
 /// Not every version of containerd need honour the filters, and none can compare two fields of an event.
-fn is_change(envelope: &Envelope) -> bool {
+fn change(envelope: &Envelope) -> Option<Change> {
     if envelope.namespace != NAMESPACE {
-        return false;
+        return None;
     }
     match envelope.topic.as_str() {
-        "/tasks/exit" => !is_exec_exit(envelope),
-        topic if topic.starts_with("/tasks/exec-") => false,
-        topic => ["/tasks/", "/containers/", "/sandbox"].iter().any(|begin| topic.starts_with(begin)),
+        "/tasks/exit" if is_exec_exit(envelope) => None,
+        topic if topic.starts_with("/tasks/exec-") => None,
+        topic if topic.starts_with("/images/") => Some(Change::Images),
+        topic if ["/tasks/", "/containers/", "/sandbox"].iter().any(|b| topic.starts_with(b)) => Some(Change::Lists),
+        _ => None,
     }
 }
 
@@ -183,13 +213,14 @@ mod tests {
 
     #[test]
     fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| is_change(&envelope("k8s.io", topic, ids));
+        let wakes = |topic, ids| change(&envelope("k8s.io", topic, ids)) == Some(Change::Lists);
         assert!(wakes("/tasks/exit", ("a", "a")));
         assert!(!wakes("/tasks/exit", ("a", "b")));
         assert!(!wakes("/tasks/exec-started", ("a", "b")));
         assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
         assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
         assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
-        assert!(!is_change(&envelope("moby", "/tasks/exit", ("a", "a"))));
+        assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(Change::Images));
+        assert_eq!(change(&envelope("moby", "/tasks/exit", ("a", "a"))), None);
     }
 }

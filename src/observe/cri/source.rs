@@ -1,38 +1,41 @@
-//! Owns the runtime as a source: its lists, what wakes them, its status, and the details of what changed.
+//! Owns the runtime as a source: its lists, what wakes them, its status, the details of what changed, and its images.
 //! It must not have two lists in flight, nor hide that one has not been answered.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Instant;
 
-use futures_util::stream::{self, Stream, StreamExt};
-use tokio::time::sleep_until;
+use futures_util::stream::{self, StreamExt};
 use tonic::Status;
 
 use super::endpoint::connect;
 use super::failure::CallError;
 use super::inventory::Inventory;
 use super::pace::{Listed, Pace};
-use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
+use super::runtime::{Ask, Change, Details, Lists, ReadOnlyRuntime};
+use super::shelf::{End, Look, Seen, Shelf, Turns};
+use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
 use crate::observe::{Attempt, Failure, Outlet};
 
-type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
-type Coming<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
-
-/// Sandboxes and containers of the runtime behind one socket; for [`crate::observation::Source::Cri`].
+/// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
 #[derive(Debug)]
 pub struct CriSource {
     endpoint: PathBuf,
     pace: Pace,
     /// Outlives an attempt: what a container's start was stays true.
     inventory: Inventory,
+    shelf: Shelf,
 }
 
 impl CriSource {
     /// The runtime whose socket is at `endpoint`.
     pub fn new(endpoint: impl Into<PathBuf>) -> Self {
-        Self { endpoint: endpoint.into(), pace: Pace::default(), inventory: Inventory::default() }
+        Self {
+            endpoint: endpoint.into(),
+            pace: Pace::default(),
+            inventory: Inventory::default(),
+            shelf: Shelf::default(),
+        }
     }
 
     /// The same at another pace.
@@ -62,7 +65,7 @@ struct Watch<'a> {
     last: Option<Listed>,
     /// First event since the last list began.
     woken: Option<Instant>,
-    changes: Coming<Result<(), Status>>,
+    changes: Coming<Result<Change, Status>>,
     /// The runtime has no event service.
     no_events: bool,
     identity: Pending<Result<RuntimeStatus, CallError>>,
@@ -73,6 +76,10 @@ struct Watch<'a> {
     details_due: Option<Instant>,
     /// No details are asked for before that.
     details_rest: Instant,
+    look: Pending<Result<Seen, CallError>>,
+    /// The look in flight, or the last one, and when it began.
+    looked: (Look, Instant),
+    turns: Turns,
 }
 
 impl<'a> Watch<'a> {
@@ -95,6 +102,9 @@ impl<'a> Watch<'a> {
             details: None,
             details_due: None,
             details_rest: now,
+            look: None,
+            looked: (Look::Images, now),
+            turns: Turns::new(now),
         }
     }
 
@@ -105,6 +115,7 @@ impl<'a> Watch<'a> {
             if let Some(last) = self.last {
                 self.list_due = self.source.pace.due(last, self.woken, self.changes.is_some());
             }
+            let look_due = self.look_due();
             tokio::select! {
                 biased;
                 () = at(self.identity_due), if self.identity.is_none() => self.ask_identity(),
@@ -118,11 +129,17 @@ impl<'a> Watch<'a> {
                 answer = coming(&mut self.details) => self.take_details(answer, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
                 change = coming(&mut self.changes) => self.take_change(change),
+                answer = pending(&mut self.look) => self.end_look(answer, out).await,
+                () = at_some(look_due), if self.look.is_none() => self.begin_look(),
             }
         }
     }
 
     async fn begin_list(&mut self, out: &mut Outlet) {
+        // What is measured is the lists alone.
+        if self.look.take().is_some() {
+            self.look_ended(End::Late);
+        }
         self.list_began = out.call_begin(Call::CriList).await;
         self.woken = None;
         self.list = Some(Box::pin(self.runtime.clone().lists(self.source.pace.list_deadline)));
@@ -145,10 +162,17 @@ impl<'a> Watch<'a> {
         if epoch {
             out.begin_epoch().await;
         }
-        for fact in self.source.inventory.listed(lists, epoch) {
+        let facts = self.source.inventory.listed(lists, epoch);
+        if facts.iter().any(|fact| matches!(fact, Fact::Container(_))) {
+            self.turns.woken(&self.source.pace, ended);
+        }
+        for fact in facts {
             out.say(fact).await;
         }
         if epoch {
+            for fact in self.source.shelf.all() {
+                out.say(fact).await;
+            }
             out.end_epoch().await;
         }
         self.last = Some(Listed { began, ended });
@@ -176,9 +200,10 @@ impl<'a> Watch<'a> {
     }
 
     /// A stream that ends means that something happened to the runtime: the list that follows finds out.
-    fn take_change(&mut self, change: Option<Result<(), Status>>) {
+    fn take_change(&mut self, change: Option<Result<Change, Status>>) {
         match change {
-            Some(Ok(())) => {}
+            Some(Ok(Change::Lists)) => {}
+            Some(Ok(Change::Images)) => return self.turns.woken(&self.source.pace, Instant::now()),
             Some(Err(status)) if status.code() == tonic::Code::Unimplemented => {
                 (self.changes, self.no_events) = (None, true);
                 return;
@@ -232,29 +257,40 @@ impl<'a> Watch<'a> {
         self.details_rest = Instant::now() + rest;
         self.details_due = Some(self.details_rest);
     }
-}
 
-async fn at(instant: Instant) {
-    sleep_until(instant.into()).await;
-}
-
-async fn at_some(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => at(instant).await,
-        None => std::future::pending().await,
+    /// Not before the first list, not beside one, and not while the runtime rests after a slow one.
+    fn look_due(&self) -> Option<Instant> {
+        if self.first || self.list.is_some() {
+            return None;
+        }
+        let (due, _) = self.turns.next()?;
+        let rested = self.last.map(|last| last.ended + self.source.pace.rest_after(last.ended - last.began));
+        Some(rested.map_or(due, |rested| due.max(rested)))
     }
-}
 
-async fn pending<T>(future: &mut Pending<T>) -> T {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
+    fn begin_look(&mut self) {
+        let Some((_, look)) = self.turns.next() else { return };
+        self.looked = (look, Instant::now());
+        self.look = Some(Box::pin(self.runtime.clone().look(look, self.source.pace.status_deadline)));
     }
-}
 
-async fn coming<T>(stream: &mut Coming<T>) -> Option<T> {
-    match stream {
-        Some(stream) => stream.next().await,
-        None => std::future::pending().await,
+    /// That images cannot be had ends nothing.
+    async fn end_look(&mut self, answer: Result<Seen, CallError>, out: &mut Outlet) {
+        self.look = None;
+        match answer {
+            Ok(seen) => {
+                self.look_ended(End::Answered);
+                for fact in self.source.shelf.seen(seen) {
+                    out.say(fact).await;
+                }
+            }
+            Err(error) if error.is_unimplemented() => self.look_ended(End::Never),
+            Err(_) => self.look_ended(End::Late),
+        }
+    }
+
+    fn look_ended(&mut self, end: End) {
+        let (look, began) = self.looked;
+        self.turns.ended(look, end, began, Instant::now(), &self.source.pace);
     }
 }
