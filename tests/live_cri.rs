@@ -199,13 +199,15 @@ fn one_pod() -> Fake {
 
 /// Nothing but looking was asked of the runtime, and never two lists at once.
 fn only_looked(fake: &Fake) {
-    const MAY: [&str; 10] = [
+    const MAY: [&str; 12] = [
         "/runtime.v1.RuntimeService/Version",
         "/runtime.v1.RuntimeService/Status",
         "/runtime.v1.RuntimeService/ListPodSandbox",
         "/runtime.v1.RuntimeService/PodSandboxStatus",
         "/runtime.v1.RuntimeService/ListContainers",
         "/runtime.v1.RuntimeService/ContainerStatus",
+        "/runtime.v1.RuntimeService/StreamPodSandboxes",
+        "/runtime.v1.RuntimeService/StreamContainers",
         "/runtime.v1.ImageService/ListImages",
         "/runtime.v1.ImageService/ImageFsInfo",
         "/containerd.services.events.v1.Events/Subscribe",
@@ -424,6 +426,77 @@ async fn fifteen_mebibytes_are_read_and_seventeen_are_the_kubelets_problem_too()
     assert_eq!(error.kind, ErrorKind::Malformed, "{error:?}");
     assert!(error.fix.contains("16 MiB"), "{error:?}");
     assert!(error.tried.len() < 700, "{error:?}");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn lists_come_in_pieces_where_the_runtime_has_that() {
+    let dir = Dir::new("pieces");
+    let fake = Fake::new();
+    fake.set(|s| {
+        s.streams = true;
+        s.sandboxes = (0..3).map(|n| sandbox(&format!("s{n}"))).collect();
+        s.containers = (0..5).map(|n| container(&format!("c{n}"), 0)).collect();
+        // Each of them fits into an answer, both together do not.
+        s.containers[1].labels.insert("fill".into(), "x".repeat(10 << 20));
+        s.containers[3].labels.insert("fill".into(), "x".repeat(10 << 20));
+    });
+    let served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), quick());
+    let (mut sandboxes, mut containers, mut timed) = (0, 0, false);
+    said.until("all of both lists as an epoch", |f| {
+        sandboxes += usize::from(matches!(f, Fact::Sandbox(_)));
+        containers += usize::from(matches!(f, Fact::Container(_)));
+        timed |= matches!(f, Fact::CallEnd { call: Call::CriList, error: None, .. });
+        (*f == Fact::EpochEnd).then_some(())
+    })
+    .await;
+    assert_eq!((sandboxes, containers, timed), (3, 5, true));
+    fake.set(|s| _ = s.containers.pop());
+    fake.event("/containers/delete", "", "");
+    said.until("a difference", |f| (*f == Fact::ContainerGone("c4".into())).then_some(())).await;
+    assert_eq!(fake.count("ListPodSandbox") + fake.count("ListContainers"), 0);
+
+    // Half a list is none: nothing is gone, and the attempt ends.
+    fake.set(|s| s.torn = true);
+    fake.event("/containers/delete", "", "");
+    said.until("a failed list", |f| match f {
+        Fact::ContainerGone(_) | Fact::SandboxGone(_) => panic!("taken for a list"),
+        Fact::CallEnd { error: Some(error), .. } => error.tried.contains("StreamPodSandboxes").then_some(()),
+        _ => None,
+    })
+    .await;
+    said.retrying().await;
+
+    // The runtime was exchanged for one that has no streams.
+    drop(served);
+    fake.set(|s| {
+        (s.torn, s.streams) = (false, false);
+        s.containers.iter_mut().for_each(|c| c.labels.clear());
+    });
+    let before = fake.count("StreamPodSandboxes");
+    let _served = fake.serve(&dir.socket(), false);
+    said.until("the next epoch", |f| (*f == Fact::EpochEnd).then_some(())).await;
+    for _ in 0..3 {
+        assert_eq!(said.call_ends().await, None);
+    }
+    assert_eq!(fake.count("StreamPodSandboxes"), before + 1, "asked for once, and remembered");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_list_in_pieces_that_hangs_is_in_flight_like_any_other() {
+    let dir = Dir::new("pieces-hang");
+    let fake = one_pod();
+    fake.set(|s| s.streams = true);
+    fake.hang(true);
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
+    let error = said.call_ends().await.expect("late");
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(error.tried.ends_with("StreamPodSandboxes: no answer within 1 s"), "{error:?}");
+    fake.hang(false);
+    said.container(|c| c.started_at.is_some()).await;
     only_looked(&fake);
 }
 
@@ -666,6 +739,8 @@ fn the_protocol_has_no_call_that_changes_anything_and_one_file_sees_the_clients(
         "ListStatuses",
         "PodSandboxStatus",
         "Status",
+        "StreamContainers",
+        "StreamPodSandboxes",
         "Subscribe",
         "Version",
     ];

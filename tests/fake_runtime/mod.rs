@@ -45,6 +45,10 @@ pub struct State {
     pub ingests: Vec<content::Status>,
     pub images: Vec<cri::Image>,
     pub image_fs: cri::ImageFsInfoResponse,
+    /// Lists can be had in pieces.
+    pub streams: bool,
+    /// A list in pieces breaks off after its first piece.
+    pub torn: bool,
     /// Images are not told.
     pub no_images: bool,
     /// What a look at images takes.
@@ -178,6 +182,35 @@ impl Fake {
         Ok(Response::new(answer(&state)))
     }
 
+    /// A list in pieces of two; it is in flight until the last one was sent.
+    async fn streaming<I: Clone + Send + 'static, T: Send + 'static>(
+        &self,
+        items: impl FnOnce(&State) -> Vec<I>,
+        piece: impl Fn(Vec<I>) -> T + Send + 'static,
+    ) -> Answer<Pieces<T>> {
+        if !self.state.lock().unwrap().streams {
+            return Err(Status::unimplemented("unknown method"));
+        }
+        let in_flight = InFlight::begin(&self.state);
+        let delay = self.state.lock().unwrap().list_delay;
+        tokio::time::sleep(delay).await;
+        self.ready().await;
+        let (items, torn) = {
+            let state = self.state.lock().unwrap();
+            (items(&state), state.torn)
+        };
+        let mut pieces: Vec<_> = items.chunks(2).map(|items| Ok(piece(items.to_vec()))).collect();
+        if torn {
+            pieces.truncate(1);
+            pieces.push(Err(Status::internal("torn")));
+        }
+        let pieces = stream::iter(pieces).map(move |piece| {
+            _ = &in_flight;
+            piece
+        });
+        Ok(Response::new(Box::pin(pieces)))
+    }
+
     async fn listing<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
         let _in_flight = InFlight::begin(&self.state);
         let delay = self.state.lock().unwrap().list_delay;
@@ -219,9 +252,28 @@ where
 }
 
 type Answer<T> = Result<Response<T>, Status>;
+type Pieces<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl RuntimeService for Fake {
+    type StreamPodSandboxesStream = Pieces<cri::StreamPodSandboxesResponse>;
+    type StreamContainersStream = Pieces<cri::StreamContainersResponse>;
+
+    async fn stream_pod_sandboxes(
+        &self,
+        _: Request<cri::StreamPodSandboxesRequest>,
+    ) -> Answer<Self::StreamPodSandboxesStream> {
+        let piece = |pod_sandboxes| cri::StreamPodSandboxesResponse { pod_sandboxes };
+        self.streaming(|s| s.sandboxes.clone(), piece).await
+    }
+
+    async fn stream_containers(
+        &self,
+        _: Request<cri::StreamContainersRequest>,
+    ) -> Answer<Self::StreamContainersStream> {
+        self.streaming(|s| s.containers.clone(), |containers| cri::StreamContainersResponse { containers }).await
+    }
+
     async fn version(&self, request: Request<cri::VersionRequest>) -> Answer<cri::VersionResponse> {
         self.ready().await;
         assert_eq!(request.into_inner().version, "0.1.0");

@@ -1,6 +1,8 @@
 //! Owns every call to the runtime that this program can make; nothing else sees a generated client.
 //! It must not gain a call that changes anything, nor one that asks for a verbose answer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::ready;
@@ -8,7 +10,7 @@ use futures_util::{Stream, TryFutureExt, TryStreamExt};
 use prost::Message;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::convert;
 use super::failure::{CallError, Why};
@@ -20,13 +22,15 @@ use crate::proto::cri::image_service_client::ImageServiceClient;
 use crate::proto::cri::runtime_service_client::RuntimeServiceClient;
 use crate::proto::cri::{
     ContainerStatusRequest, ImageFsInfoRequest, ListContainersRequest, ListImagesRequest, ListPodSandboxRequest,
-    PodSandboxStatusRequest, StatusRequest, VersionRequest,
+    PodSandboxStatusRequest, StatusRequest, StreamContainersRequest, StreamPodSandboxesRequest, VersionRequest,
 };
 use crate::proto::events::{Envelope, SubscribeRequest, TaskExit, events_client::EventsClient};
 use crate::text::Text;
 
 /// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
+/// Most entries of a list that comes in pieces; a node holds some thousands. What never ends must not take the memory.
+const MAX_ENTRIES: usize = 1 << 20;
 /// containerd's namespace for everything that came over CRI.
 const NAMESPACE: &str = "k8s.io";
 /// What of containerd's events is sent to us at all. Exec probes make many others.
@@ -81,6 +85,8 @@ pub(super) struct ReadOnlyRuntime {
     images: ImageServiceClient<Channel>,
     events: EventsClient<Channel>,
     content: ContentClient<Channel>,
+    /// The runtime may have lists in pieces: it has not said yet that it does not.
+    streams: Arc<AtomicBool>,
 }
 
 impl ReadOnlyRuntime {
@@ -91,6 +97,7 @@ impl ReadOnlyRuntime {
             images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             content: ContentClient::new(channel).max_decoding_message_size(MAX_ANSWER),
+            streams: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -103,8 +110,32 @@ impl ReadOnlyRuntime {
         Ok(convert::runtime_status(version, status))
     }
 
-    /// ListPodSandbox, then ListContainers: what the kubelet's PLEG calls, in its order.
-    pub async fn lists(mut self, deadline: Duration) -> Result<Lists, CallError> {
+    /// The list of sandboxes, then that of containers: what the kubelet's PLEG calls, in its order.
+    ///
+    /// In pieces where the runtime has that, which knows no longest answer; whole where it says that it has not.
+    pub async fn lists(self, deadline: Duration) -> Result<Lists, CallError> {
+        if self.streams.load(Ordering::Relaxed) {
+            match self.clone().streamed(deadline).await {
+                Err(error) if error.is_unimplemented() => self.streams.store(false, Ordering::Relaxed),
+                answer => return answer,
+            }
+        }
+        self.whole(deadline).await
+    }
+
+    /// StreamPodSandboxes, then StreamContainers. A list that breaks off is none.
+    async fn streamed(mut self, deadline: Duration) -> Result<Lists, CallError> {
+        let opening = self.cri.stream_pod_sandboxes(StreamPodSandboxesRequest {});
+        let pieces = opened(opening).map_ok(|piece| piece.pod_sandboxes);
+        let sandboxes = within("StreamPodSandboxes", deadline, gathered(pieces, convert::sandbox)).await?;
+        let opening = self.cri.stream_containers(StreamContainersRequest {});
+        let pieces = opened(opening).map_ok(|piece| piece.containers);
+        let containers = within("StreamContainers", deadline, gathered(pieces, convert::container)).await?;
+        Ok(Lists { sandboxes, containers })
+    }
+
+    /// ListPodSandbox, then ListContainers.
+    async fn whole(mut self, deadline: Duration) -> Result<Lists, CallError> {
         let request = ListPodSandboxRequest {};
         let sandboxes = within("ListPodSandbox", deadline, self.cri.list_pod_sandbox(request)).await?;
         let request = ListContainersRequest {};
@@ -166,6 +197,29 @@ fn in_namespace<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.metadata_mut().insert("containerd-namespace", MetadataValue::from_static(NAMESPACE));
     request
+}
+
+/// The pieces of a list, once its stream is there.
+fn opened<T>(
+    opening: impl Future<Output = Result<Response<Streaming<T>>, Status>>,
+) -> impl Stream<Item = Result<T, Status>> {
+    opening.map_ok(Response::into_inner).try_flatten_stream()
+}
+
+/// All entries of a list in pieces.
+async fn gathered<R, T>(
+    pieces: impl Stream<Item = Result<Vec<R>, Status>>,
+    convert: impl Fn(R) -> T,
+) -> Result<Response<Vec<T>>, Status> {
+    let mut all = Vec::new();
+    let mut pieces = std::pin::pin!(pieces);
+    while let Some(piece) = pieces.try_next().await? {
+        all.extend(piece.into_iter().map(&convert));
+        if all.len() > MAX_ENTRIES {
+            return Err(Status::resource_exhausted(format!("more than {MAX_ENTRIES} entries")));
+        }
+    }
+    Ok(Response::new(all))
 }
 
 async fn within<T>(
