@@ -3,8 +3,10 @@
 
 mod convert;
 mod endpoint;
+mod events;
 mod failure;
 mod inventory;
+mod looking;
 mod pace;
 mod pulls;
 mod runtime;

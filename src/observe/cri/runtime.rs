@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::future::ready;
 use futures_util::{Stream, TryFutureExt, TryStreamExt};
-use prost::Message;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::convert;
+use super::events::{Change, FILTERS, NAMESPACE, change};
 use super::failure::{CallError, Why};
 use super::shelf::{Look, Seen};
 use crate::decode::{ContainerDetails, SandboxDetails};
@@ -24,22 +24,13 @@ use crate::proto::cri::{
     ContainerStatusRequest, ImageFsInfoRequest, ListContainersRequest, ListImagesRequest, ListPodSandboxRequest,
     PodSandboxStatusRequest, StatusRequest, StreamContainersRequest, StreamPodSandboxesRequest, VersionRequest,
 };
-use crate::proto::events::{Envelope, SubscribeRequest, TaskExit, events_client::EventsClient};
+use crate::proto::events::{SubscribeRequest, events_client::EventsClient};
 use crate::text::Text;
 
 /// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 /// Most entries of a list that comes in pieces; a node holds some thousands. What never ends must not take the memory.
 const MAX_ENTRIES: usize = 1 << 20;
-/// containerd's namespace for everything that came over CRI.
-const NAMESPACE: &str = "k8s.io";
-/// What of containerd's events is sent to us at all. Exec probes make many others.
-const FILTERS: [&str; 3] = [
-    r#"namespace=="k8s.io",topic~="^/tasks/(create|start|exit|oom|delete|paused|resumed)$""#,
-    r#"namespace=="k8s.io",topic~="^/(containers|sandbox)""#,
-    r#"namespace=="k8s.io",topic~="^/images/""#,
-];
-
 /// Both lists.
 #[derive(Debug)]
 pub(super) struct Lists {
@@ -67,15 +58,6 @@ pub(super) enum Details {
     Sandbox(SandboxDetails),
     /// The runtime answered without a status.
     None,
-}
-
-/// What an event means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// The lists of sandboxes and containers differ.
-    Lists,
-    /// The list of images differs.
-    Images,
 }
 
 /// The runtime, as far as it can be looked at. Every call consumes a clone, which is cheap.
@@ -233,48 +215,4 @@ async fn within<T>(
         Err(_) => Why::Late(deadline),
     };
     Err(CallError { call, why })
-}
-
-/// Not every version of containerd need honour the filters, and none can compare two fields of an event.
-fn change(envelope: &Envelope) -> Option<Change> {
-    if envelope.namespace != NAMESPACE {
-        return None;
-    }
-    match envelope.topic.as_str() {
-        "/tasks/exit" if is_exec_exit(envelope) => None,
-        topic if topic.starts_with("/tasks/exec-") => None,
-        topic if topic.starts_with("/images/") => Some(Change::Images),
-        topic if ["/tasks/", "/containers/", "/sandbox"].iter().any(|b| topic.starts_with(b)) => Some(Change::Lists),
-        _ => None,
-    }
-}
-
-/// An executed process has an id of its own within the container, the container's first process has the container's.
-fn is_exec_exit(envelope: &Envelope) -> bool {
-    let exit = envelope.event.as_ref().and_then(|event| TaskExit::decode(event.value.as_slice()).ok());
-    exit.is_some_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn envelope(namespace: &str, topic: &str, ids: (&str, &str)) -> Envelope {
-        let exit = TaskExit { container_id: ids.0.into(), id: ids.1.into() };
-        let event = prost_types::Any { type_url: "containerd.events.TaskExit".into(), value: exit.encode_to_vec() };
-        Envelope { timestamp: None, namespace: namespace.into(), topic: topic.into(), event: Some(event) }
-    }
-
-    #[test]
-    fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| change(&envelope("k8s.io", topic, ids)) == Some(Change::Lists);
-        assert!(wakes("/tasks/exit", ("a", "a")));
-        assert!(!wakes("/tasks/exit", ("a", "b")));
-        assert!(!wakes("/tasks/exec-started", ("a", "b")));
-        assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
-        assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
-        assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
-        assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(Change::Images));
-        assert_eq!(change(&envelope("moby", "/tasks/exit", ("a", "a"))), None);
-    }
 }

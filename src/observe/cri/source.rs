@@ -8,11 +8,13 @@ use futures_util::stream::{self, StreamExt};
 use tonic::Status;
 
 use super::endpoint::connect;
+use super::events::Change;
 use super::failure::CallError;
 use super::inventory::Inventory;
+use super::looking::Looking;
 use super::pace::{Listed, Pace};
-use super::runtime::{Ask, Change, Details, Lists, ReadOnlyRuntime};
-use super::shelf::{End, Look, Seen, Shelf, Turns};
+use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
+use super::shelf::{Seen, Shelf};
 use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
 use crate::observe::{Attempt, Failure, Outlet};
@@ -76,10 +78,7 @@ struct Watch<'a> {
     details_due: Option<Instant>,
     /// No details are asked for before that.
     details_rest: Instant,
-    look: Pending<Result<Seen, CallError>>,
-    /// The look in flight, or the last one, and when it began.
-    looked: (Look, Instant),
-    turns: Turns,
+    looking: Looking,
 }
 
 impl<'a> Watch<'a> {
@@ -102,9 +101,7 @@ impl<'a> Watch<'a> {
             details: None,
             details_due: None,
             details_rest: now,
-            look: None,
-            looked: (Look::Images, now),
-            turns: Turns::new(now),
+            looking: Looking::new(now),
         }
     }
 
@@ -115,7 +112,8 @@ impl<'a> Watch<'a> {
             if let Some(last) = self.last {
                 self.list_due = self.source.pace.due(last, self.woken, self.changes.is_some());
             }
-            let look_due = self.look_due();
+            let may_look = self.list.is_none() && !self.first;
+            let look_due = self.looking.due(self.last, &self.source.pace).filter(|_| may_look);
             tokio::select! {
                 biased;
                 () = at(self.identity_due), if self.identity.is_none() => self.ask_identity(),
@@ -129,17 +127,16 @@ impl<'a> Watch<'a> {
                 answer = coming(&mut self.details) => self.take_details(answer, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
                 change = coming(&mut self.changes) => self.take_change(change),
-                answer = pending(&mut self.look) => self.end_look(answer, out).await,
-                () = at_some(look_due), if self.look.is_none() => self.begin_look(),
+                answer = pending(&mut self.looking.flight) => self.end_look(answer, out).await,
+                () = at_some(look_due), if self.looking.flight.is_none() => {
+                    self.looking.begin(self.runtime.clone(), &self.source.pace);
+                }
             }
         }
     }
 
     async fn begin_list(&mut self, out: &mut Outlet) {
-        // What is measured is the lists alone.
-        if self.look.take().is_some() {
-            self.look_ended(End::Late);
-        }
+        self.looking.give_up(&self.source.pace);
         self.list_began = out.call_begin(Call::CriList).await;
         self.woken = None;
         self.list = Some(Box::pin(self.runtime.clone().lists(self.source.pace.list_deadline)));
@@ -164,7 +161,7 @@ impl<'a> Watch<'a> {
         }
         let facts = self.source.inventory.listed(lists, epoch);
         if facts.iter().any(|fact| matches!(fact, Fact::Container(_))) {
-            self.turns.woken(&self.source.pace, ended);
+            self.looking.woken(&self.source.pace);
         }
         for fact in facts {
             out.say(fact).await;
@@ -178,6 +175,13 @@ impl<'a> Watch<'a> {
         self.last = Some(Listed { began, ended });
         self.details_due = Some(self.details_rest.max(ended));
         Ok(())
+    }
+
+    async fn end_look(&mut self, answer: Result<Seen, CallError>, out: &mut Outlet) {
+        let Some(seen) = self.looking.end(answer, &self.source.pace) else { return };
+        for fact in self.source.shelf.seen(seen) {
+            out.say(fact).await;
+        }
     }
 
     fn ask_identity(&mut self) {
@@ -203,7 +207,7 @@ impl<'a> Watch<'a> {
     fn take_change(&mut self, change: Option<Result<Change, Status>>) {
         match change {
             Some(Ok(Change::Lists)) => {}
-            Some(Ok(Change::Images)) => return self.turns.woken(&self.source.pace, Instant::now()),
+            Some(Ok(Change::Images)) => return self.looking.woken(&self.source.pace),
             Some(Err(status)) if status.code() == tonic::Code::Unimplemented => {
                 (self.changes, self.no_events) = (None, true);
                 return;
@@ -256,41 +260,5 @@ impl<'a> Watch<'a> {
         self.details = None;
         self.details_rest = Instant::now() + rest;
         self.details_due = Some(self.details_rest);
-    }
-
-    /// Not before the first list, not beside one, and not while the runtime rests after a slow one.
-    fn look_due(&self) -> Option<Instant> {
-        if self.first || self.list.is_some() {
-            return None;
-        }
-        let (due, _) = self.turns.next()?;
-        let rested = self.last.map(|last| last.ended + self.source.pace.rest_after(last.ended - last.began));
-        Some(rested.map_or(due, |rested| due.max(rested)))
-    }
-
-    fn begin_look(&mut self) {
-        let Some((_, look)) = self.turns.next() else { return };
-        self.looked = (look, Instant::now());
-        self.look = Some(Box::pin(self.runtime.clone().look(look, self.source.pace.status_deadline)));
-    }
-
-    /// That images cannot be had ends nothing.
-    async fn end_look(&mut self, answer: Result<Seen, CallError>, out: &mut Outlet) {
-        self.look = None;
-        match answer {
-            Ok(seen) => {
-                self.look_ended(End::Answered);
-                for fact in self.source.shelf.seen(seen) {
-                    out.say(fact).await;
-                }
-            }
-            Err(error) if error.is_unimplemented() => self.look_ended(End::Never),
-            Err(_) => self.look_ended(End::Late),
-        }
-    }
-
-    fn look_ended(&mut self, end: End) {
-        let (look, began) = self.looked;
-        self.turns.ended(look, end, began, Instant::now(), &self.source.pace);
     }
 }
