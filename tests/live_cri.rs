@@ -673,7 +673,7 @@ async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() 
     for _ in 0..4 {
         assert_eq!(said.call_ends().await, None);
     }
-    assert_eq!(fake.count("ListImages") + fake.count("ImageFsInfo"), 2, "given up for the lists, each for a minute");
+    assert_eq!(fake.count("ListImages") + fake.count("ImageFsInfo"), 2, "given up for the lists, each for a while");
     only_looked(&fake);
 
     let dir = Dir::new("no-images");

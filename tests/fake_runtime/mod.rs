@@ -1,6 +1,8 @@
 //! A container runtime that answers what a test tells it, on a unix socket, and counts every call by name.
 #![allow(dead_code)]
 
+pub mod crictl;
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -39,7 +41,12 @@ use events::events_server::{Events, EventsServer};
 #[derive(Default)]
 pub struct State {
     pub sandboxes: Vec<cri::PodSandbox>,
+    /// Of every sandbox, where there are no statuses.
     pub sandbox_ip: String,
+    /// Of those that have one; the others are not found.
+    pub sandbox_statuses: Option<BTreeMap<String, cri::PodSandboxStatus>>,
+    /// Name, version and conditions, other than usual.
+    pub identity: Option<(String, String, Vec<cri::RuntimeCondition>)>,
     pub containers: Vec<cri::Container>,
     pub statuses: BTreeMap<String, cri::ContainerStatus>,
     pub ingests: Vec<content::Status>,
@@ -277,10 +284,12 @@ impl RuntimeService for Fake {
     async fn version(&self, request: Request<cri::VersionRequest>) -> Answer<cri::VersionResponse> {
         self.ready().await;
         assert_eq!(request.into_inner().version, "0.1.0");
+        let identity = self.state.lock().unwrap().identity.clone();
+        let (runtime_name, runtime_version, _) = identity.unwrap_or(("fake".into(), "1.2.3".into(), Vec::new()));
         Ok(Response::new(cri::VersionResponse {
             version: "0.1.0".into(),
-            runtime_name: "fake".into(),
-            runtime_version: "1.2.3".into(),
+            runtime_name,
+            runtime_version,
             runtime_api_version: "v1".into(),
         }))
     }
@@ -293,7 +302,9 @@ impl RuntimeService for Fake {
             reason: if status { String::new() } else { "NetworkPluginNotReady".into() },
             message: String::new(),
         };
-        let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", false)];
+        let usual = || vec![condition("RuntimeReady", true), condition("NetworkReady", false)];
+        let identity = self.state.lock().unwrap().identity.clone();
+        let conditions = identity.map_or_else(usual, |(_, _, conditions)| conditions);
         Ok(Response::new(cri::StatusResponse { status: Some(cri::RuntimeStatus { conditions }) }))
     }
 
@@ -311,6 +322,10 @@ impl RuntimeService for Fake {
     ) -> Answer<cri::PodSandboxStatusResponse> {
         self.ready().await;
         let id = request.into_inner().pod_sandbox_id;
+        if let Some(statuses) = &self.state.lock().unwrap().sandbox_statuses {
+            let status = statuses.get(&id).cloned().ok_or_else(|| Status::not_found(id))?;
+            return Ok(Response::new(cri::PodSandboxStatusResponse { status: Some(status) }));
+        }
         let network = Some(cri::PodSandboxNetworkStatus { ip: self.state.lock().unwrap().sandbox_ip.clone() });
         Ok(Response::new(cri::PodSandboxStatusResponse {
             status: Some(cri::PodSandboxStatus { id, state: 0, network }),

@@ -23,10 +23,11 @@ impl Looking {
         Self { flight: None, last: (Look::Images, now), turns: Turns::new(now) }
     }
 
-    /// When the next look is due; not while the runtime rests after a slow list.
+    /// When the next look is due: not in the first half of the runtime's rest after a slow list, and not at its end, when
+    /// the next list comes.
     pub fn due(&self, listed: Option<Listed>, pace: &Pace) -> Option<Instant> {
         let (due, _) = self.turns.next()?;
-        let rested = listed.map(|last| last.ended + pace.rest_after(last.ended.duration_since(last.began)));
+        let rested = listed.map(|last| last.ended + pace.rest_after(last.ended.duration_since(last.began)) / 2);
         Some(rested.map_or(due, |rested| due.max(rested)))
     }
 
@@ -44,7 +45,7 @@ impl Looking {
     /// The lists are due: what is measured is they alone.
     pub fn give_up(&mut self, pace: &Pace) {
         if self.flight.take().is_some() {
-            self.over(End::Late, pace);
+            self.over(End::GivenUp, pace);
         }
     }
 

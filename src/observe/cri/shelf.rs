@@ -65,7 +65,9 @@ pub(super) enum Seen {
 pub(super) enum End {
     /// With an answer, or with a refusal.
     Answered,
-    /// Nothing came, or it was given up for the lists.
+    /// Given up for the lists.
+    GivenUp,
+    /// Nothing came.
     Late,
     /// The runtime does not have the call.
     Never,
@@ -104,6 +106,7 @@ impl Turns {
         let rest = pace.rest_after(now.duration_since(began));
         let next = match end {
             End::Answered => Some((began + pace.images_every).max(now + rest)),
+            End::GivenUp => Some(now + pace.images_spacing),
             End::Late => Some(now + pace.images_every),
             End::Never => None,
         };
@@ -154,10 +157,12 @@ mod tests {
             Some((at(42), Look::Images)),
             "a slow one: a rest five times as long before the spacing"
         );
-        turns.ended(Look::Images, End::Late, at(42), at(52), &pace);
-        assert_eq!(turns.next(), Some((at(112), Look::Images)));
-        turns.ended(Look::Images, End::Never, at(112), at(112), &pace);
-        turns.woken(&pace, at(113));
+        turns.ended(Look::Images, End::GivenUp, at(42), at(45), &pace);
+        assert_eq!(turns.next(), Some((at(60), Look::Images)));
+        turns.ended(Look::Images, End::Late, at(60), at(70), &pace);
+        assert_eq!(turns.next(), Some((at(130), Look::Images)));
+        turns.ended(Look::Images, End::Never, at(130), at(130), &pace);
+        turns.woken(&pace, at(131));
         assert_eq!(turns.next(), None);
     }
 }
