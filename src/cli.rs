@@ -95,6 +95,18 @@ Examples:
 
 With --exit-code: 1 when PLEG is silent, slow or hanging, 3 when nothing recent is known of it.")]
     Pleg(PlegArgs),
+    /// Say why: cause, evidence, what comes next, what to do; or print an entry of the runbook
+    #[command(after_help = "\
+Examples:
+  sudo kpodtrace explain                               every pod here that is not well, worst first
+  sudo kpodtrace explain shop/web-0                    one pod; NAME, NS/NAME, pod/NS/NAME or node/NAME
+  kpodtrace explain image.not-found                    the runbook's entry; a reason such as ImagePullBackOff will do
+  kubectl get pods,events,nodes -A -o json | kpodtrace explain --from -
+  kpodtrace explain pod/shop/web-0 --from objects.json --kubelet-log kubelet.log --container-log app=app.log
+
+With files and without --from the files are all that is looked at.
+Exit codes: 0 explained, 1 with --exit-code when something is wrong, 3 no such subject.")]
+    Explain(ExplainArgs),
     /// Play six minutes of a real node on the screen, in a loop; needs no cluster and no network
     #[command(after_help = "\
 Examples:
@@ -116,6 +128,66 @@ Examples:
 
 Exit code: 0 when a diagnosis has what it needs, else 1.")]
     Doctor(DoctorArgs),
+    /// Check a team's own runbook files
+    #[command(after_help = "\
+Examples:
+  kpodtrace runbook check ./runbook.d                  refused with file, line and reason; 1 when anything is wrong
+  kpodtrace runbook check                              the embedded runbook")]
+    Runbook(RunbookArgs),
+}
+
+/// Flags of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Pods or nodes, written NAME, NS/NAME, pod/NS/NAME or node/NAME; or a cause or a reason
+    #[arg(value_name = "SUBJECT")]
+    pub subjects: Vec<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
+    /// The kernel's log, as a file
+    #[arg(long, value_name = "FILE")]
+    pub kernel_log: Vec<PathBuf>,
+    /// What the container of that name wrote, as a file
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
+    pub container_log: Vec<(String, PathBuf)>,
+    /// Any other log, as a file: a network agent's, a storage driver's
+    #[arg(long = "log", value_name = "FILE")]
+    pub other_log: Vec<PathBuf>,
+    /// A page of the kubelet's metrics, as a file
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// The time at which the question is asked, RFC 3339; without it the newest time in the files
+    #[arg(long, value_name = "TIME", value_parser = parse_now)]
+    pub now: Option<DateTime<Utc>>,
+    /// Print what rules can look for in each subject, instead of what they say: for writing rules
+    #[arg(long)]
+    pub signals: bool,
+    /// A team's own runbook files, besides /etc/kpodtrace/runbook.d
+    #[arg(long, value_name = "DIR")]
+    pub runbook: Vec<PathBuf>,
+    /// Exit with 1 when something is wrong
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// Flags of `runbook`.
+#[derive(Debug, Args)]
+pub struct RunbookArgs {
+    /// What to do with the runbook
+    #[command(subcommand)]
+    pub action: RunbookAction,
+}
+
+/// What can be done with runbook files.
+#[derive(Debug, Subcommand)]
+pub enum RunbookAction {
+    /// Read the files, try every rule's own examples, and say what is wrong
+    Check {
+        /// A folder of *.toml; without it the embedded runbook
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// Flags of `doctor`.
@@ -216,6 +288,17 @@ fn parse_at(text: &str) -> Result<At, String> {
     }
     let clock = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(text, format).ok());
     clock.map(At::Clock).ok_or_else(|| "expected 2026-01-31T12:42:10Z, 12:42:10 or +90s".into())
+}
+
+fn parse_now(text: &str) -> Result<DateTime<Utc>, String> {
+    DateTime::parse_from_rfc3339(text).map(|t| t.to_utc()).map_err(|_| "expected 2026-01-31T12:42:10Z".into())
+}
+
+fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_owned(), file.into())),
+        _ => Err("expected NAME=FILE, such as app=app.log".into()),
+    }
 }
 
 /// `90s`, `1m30s`, `1.5s`, `2h`.

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod commands;
 pub mod decode;
+pub mod diagnose;
 pub mod model;
 pub mod objects;
 pub mod observation;
@@ -11,6 +12,7 @@ pub mod pipeline;
 mod proto;
 pub mod record;
 pub mod report;
+pub mod runbook;
 pub mod session;
 pub mod text;
 pub mod tui;

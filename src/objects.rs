@@ -120,6 +120,10 @@ slim! {
         volumes: Vec<Volume>,
         /// Grace on deletion, seconds.
         termination_grace_period_seconds: Option<i64>,
+        /// The runtime class.
+        runtime_class_name: Text,
+        /// Who binds it to a node.
+        scheduler_name: Text,
     }
 }
 
@@ -140,10 +144,20 @@ slim! {
 }
 
 slim! {
-    /// One entry of `spec.volumes`: its name alone.
+    /// One entry of `spec.volumes`: its name, and the claim it stands for.
     Volume {
         /// Volume name.
         name: Text,
+        /// The claim; of a volume of another kind it is empty.
+        persistent_volume_claim: ClaimSource,
+    }
+}
+
+slim! {
+    /// `volume.persistentVolumeClaim`.
+    ClaimSource {
+        /// Name of the claim.
+        claim_name: Text,
     }
 }
 
@@ -207,6 +221,8 @@ slim! {
         ephemeral_container_statuses: Vec<ContainerStatus>,
         /// Pod address.
         pod_ip: Text = "podIP",
+        /// In-place resize before 1.33 told it by a condition: `Proposed`, `InProgress`, `Deferred`, `Infeasible`.
+        resize: Text,
     }
 }
 

@@ -302,7 +302,9 @@ fn every_key_is_documented() {
         for what in ["pods", "pleg"] {
             keys(&json(&[&[what, "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
         }
+        keys(&json(&[&["explain", "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
     }
+    keys(&json(&["explain", "image.not-found", "-o", "json"]), &mut seen);
     assert!(seen.len() > 80, "the documents were full: {}", seen.len());
     let missing: Vec<_> = seen.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "docs/json.md does not name {missing:?}");

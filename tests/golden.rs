@@ -31,14 +31,14 @@ variants!(fact, FACTS, Fact,
 variants!(log_kind, LOG_KINDS, LogKind,
     PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
     PlegEvent
-    LoopBlocked PlegTrouble Other);
+    LoopBlocked PlegTrouble Other Output);
 variants!(state, STATES, SourceState, Off Connecting Live Retrying Forbidden Ended);
 variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed Other);
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
     ApiPods ApiNode ApiLease ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
-    KernelLog Machine);
+    KernelLog Machine ContainerLog OtherLog);
 
 fn known(line: &str) -> Observation {
     match Observation::decode(line) {

@@ -54,7 +54,14 @@ fn well_formed(name: &str, imported: &Imported) {
     }
     assert!(open.is_empty(), "{name}: an epoch without an end {open:?}");
     // What an incident was recorded with knew none of these.
-    let late = [Source::ApiLease, Source::ApiUnbound, Source::KernelLog, Source::Machine];
+    let late = [
+        Source::ApiLease,
+        Source::ApiUnbound,
+        Source::KernelLog,
+        Source::Machine,
+        Source::ContainerLog,
+        Source::OtherLog,
+    ];
     let silent: Vec<_> = Source::ALL.iter().filter(|s| !seqs.contains_key(s) && !late.contains(s)).collect();
     assert!(silent.is_empty(), "{name}: a source says nothing of itself {silent:?}");
 }

@@ -17,10 +17,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("observe", &["proto", "decode", "observation", "objects", "text"]),
     ("model", &["observation", "objects", "text"]),
     ("pipeline", &["model", "observation", "objects", "text"]),
-    ("view", &["pipeline", "model", "observation", "objects", "text"]),
-    ("report", &["view", "pipeline", "model", "observation", "objects", "text"]),
-    ("tui", &["view", "pipeline", "model", "observation", "objects", "text"]),
-    ("session", &["view", "pipeline", "model", "record", "decode", "observation", "objects", "text"]),
+    ("runbook", &["pipeline", "observation", "text"]),
+    ("diagnose", &["runbook", "pipeline", "model", "observation", "objects", "text"]),
+    ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
+    ("report", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
+    ("tui", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
+    (
+        "session",
+        &["view", "diagnose", "runbook", "pipeline", "model", "record", "decode", "observation", "objects", "text"],
+    ),
     (
         "commands",
         &[
@@ -30,6 +35,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "session",
             "observe",
             "view",
+            "diagnose",
+            "runbook",
             "pipeline",
             "model",
             "record",

@@ -3,9 +3,9 @@
 
 mod common;
 
+use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Observation, Source, Time};
-use kpodtrace::pipeline::Placer;
 use kpodtrace::view::Moment;
 use proptest::prelude::*;
 
@@ -126,11 +126,11 @@ fn joining_again_only_what_was_touched_misses_nothing() {
 #[test]
 fn any_now_is_possible_and_no_duration_is_negative() {
     let mut model = fold(incident("2026-11-29T12:43:30Z"));
-    let mut placer = Placer::default();
+    let mut rounds = Rounds::default();
     let end: Time = "2026-11-29T12:43:30Z".parse().unwrap();
     let hours = [0, -1, 1, -24 * 400, 24 * 400, -24 * 365 * 100, 24 * 365 * 100];
     for now in hours.map(|h| end + chrono::TimeDelta::hours(h)).into_iter().chain([Time::MIN_UTC, Time::MAX_UTC]) {
-        let moment = Moment::new(model.snapshot(), &mut placer, now);
+        let moment = Moment::new(model.snapshot(), &mut rounds, now);
         let (header, pleg) = (moment.header(), moment.pleg());
         assert!(!pleg.verdict(now).is_empty() && header.now == now);
         assert!(moment.next_change().is_none_or(|at| at > now));

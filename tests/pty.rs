@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::Time;
-use kpodtrace::pipeline::Placer;
 use kpodtrace::tui::{self, Feed};
 use kpodtrace::view::Moment;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -323,7 +323,7 @@ fn child_that_panics() {
             thread::spawn(|| panic!("a source is broken")).join().is_ok()
         }
         fn moment(&mut self) -> Moment {
-            Moment::new(Model::default().snapshot(), &mut Placer::default(), Time::default())
+            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::default())
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)

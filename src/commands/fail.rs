@@ -6,6 +6,7 @@ use std::io;
 
 use crate::record::RecordError;
 use crate::record::import::ImportError;
+use crate::runbook::RunbookError;
 use crate::session::SessionError;
 use crate::text::Text;
 use crate::tui::TuiError;
@@ -82,6 +83,16 @@ impl From<TuiError> for Failure {
         let text = error.to_string();
         let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH prints a table"));
         Self::unseen(format!("showing the screen: {what}"), fix)
+    }
+}
+
+impl From<RunbookError> for Failure {
+    fn from(error: RunbookError) -> Self {
+        let fix = match &error {
+            RunbookError::Read { .. } => "check the name, and that you may read it",
+            RunbookError::Refused(_) => "mend that line; `kpodtrace runbook check DIR` reads the files alone",
+        };
+        Self { what: error.to_string(), fix: fix.into(), code: USAGE, silent: false }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod demo;
 mod doctor;
+mod explain;
 mod fail;
 mod input;
 mod live;
@@ -10,6 +11,7 @@ mod out;
 mod pleg;
 mod pods;
 mod record;
+mod runbook;
 
 use std::process::ExitCode;
 
@@ -60,6 +62,8 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Demo(args)) => demo::run(&cli.input, args),
         Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
+        Some(Command::Explain(args)) => explain::run(&cli.input, args),
+        Some(Command::Runbook(args)) => runbook::run(args),
         None => demo::screen(&cli.input),
     }
 }

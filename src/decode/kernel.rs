@@ -15,13 +15,18 @@ const KEPT: &[&str] = &[
 
 /// Reads one line of the kernel's log that was received at `at`; nothing when it is of no interest here.
 pub fn kernel_line(message: &str, at: Time) -> Option<LogEntry> {
-    KEPT.iter().any(|part| message.contains(part)).then(|| LogEntry {
+    KEPT.iter().any(|part| message.contains(part)).then(|| kernel_entry(message, at))
+}
+
+/// Any line, from a log that someone chose to send.
+pub fn kernel_entry(message: &str, at: Time) -> LogEntry {
+    LogEntry {
         at,
         severe: true,
         pod: Text::default(),
         uid: pod_of(message).unwrap_or_default(),
         what: LogKind::Other { message: Text::new(message) },
-    })
+    }
 }
 
 /// The UID in `…/kubepods-burstable-pod5b2f_….slice/…` or `…/kubepods/burstable/pod5b2f-…/…` of `task_memcg=`.

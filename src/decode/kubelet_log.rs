@@ -62,6 +62,41 @@ pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
     vec![entry(record, pod, uid, what)]
 }
 
+/// The entries of one record, with those of level I that mean nothing to the pipeline: for a log that someone chose to send.
+pub fn every_kubelet_entry(record: &Record) -> Vec<LogEntry> {
+    let mut entries = kubelet_entries(record);
+    // What the keys say is part of such a line; an error stands behind the message already.
+    let shown = |(key, value): &&(String, String)| {
+        !matches!(key.as_str(), "err" | "pod" | "podUID" | "pods" | "logger") && !value.is_empty()
+    };
+    let keys: Vec<String> = record.values.iter().filter(shown).map(|(key, value)| format!("{key}={value}")).collect();
+    let whole = || {
+        let head = joined(&record.message, record.value("err"));
+        Text::from(if keys.is_empty() { head } else { format!("{head} {}", keys.join(" ")) })
+    };
+    if entries.is_empty() {
+        let found = named_in(&record.message).or_else(|| named_in(record.value("err"))).unwrap_or_default();
+        let inside = || Some(record.message.split_once("pod=\"")?.1.split_once('"')?.0);
+        let by_key = pod_name(record.value("pod"));
+        let by_key = if by_key.is_empty() { pod_name(inside().unwrap_or_default()) } else { by_key };
+        let pod = if by_key.is_empty() { found.0 } else { by_key };
+        let own = uid(record);
+        entries.push(entry(
+            record,
+            pod,
+            if own.is_empty() { found.1 } else { own },
+            LogKind::Other { message: whole() },
+        ));
+    } else if let [LogEntry { what: LogKind::Other { message }, .. }] = entries.as_mut_slice() {
+        *message = whole();
+    } else if let [LogEntry { what: LogKind::AdmissionDenied { reason, message }, .. }] = entries.as_mut_slice()
+        && message.is_empty()
+    {
+        (*reason, *message) = (reason.clone(), Text::from(keys.join(" ")));
+    }
+    entries
+}
+
 fn entry(record: &Record, pod: Text, uid: Text, what: LogKind) -> LogEntry {
     LogEntry { at: record.at, severe: record.severity != Severity::Info, pod, uid, what }
 }

@@ -34,6 +34,17 @@ pub fn runtime_line(line: &str) -> RuntimeLine {
     })
 }
 
+/// Any line of this format, whatever its level, from a log that someone chose to send.
+pub fn every_runtime_entry(line: &str) -> Option<LogEntry> {
+    if let RuntimeLine::Severe(entry) = runtime_line(line) {
+        return Some(entry);
+    }
+    let fields = Fields::read(line)?;
+    let (pod, uid) = sandbox_of(&fields.message);
+    let message = joined(&fields.message, &fields.error).into();
+    Some(LogEntry { at: fields.time, severe: false, pod, uid, what: LogKind::Other { message } })
+}
+
 struct Fields {
     time: Time,
     level: String,

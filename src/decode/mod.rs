@@ -15,6 +15,7 @@ mod kube;
 mod kubelet_log;
 mod logfmt;
 mod otlp;
+mod plain_line;
 mod prometheus;
 
 pub use configz::kubelet_config;
@@ -25,12 +26,13 @@ pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
 pub use go::{go_duration, go_unquote};
 pub use health::{health_answer, health_response};
-pub use kernel::kernel_line;
+pub use kernel::{kernel_entry, kernel_line};
 pub use klog::{Joiner, Record, Severity, klog};
 pub use kube::{Object, WatchEvent, objects, watch_event};
-pub use kubelet_log::kubelet_entries;
-pub use logfmt::{RuntimeLine, runtime_line};
+pub use kubelet_log::{every_kubelet_entry, kubelet_entries};
+pub use logfmt::{RuntimeLine, every_runtime_entry, runtime_line};
 pub use otlp::spans;
+pub use plain_line::{PlainLine, plain_line};
 pub use prometheus::{ScrapeBuilder, scrape};
 
 use serde::{Deserialize, Deserializer};
@@ -83,7 +85,7 @@ mod tests {
         let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
         let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
         let _ = (images(raw), image_fs(raw));
-        let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at));
+        let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
         let mut joiner = Joiner::default();
         let mut records: Vec<String> = raw.split('\n').filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
         records.extend(joiner.take().map(|(_, r)| r));

@@ -91,8 +91,13 @@ impl Model {
             Fact::Health(health) => {
                 Arc::make_mut(&mut self.kubelet).health = Some((stamp.wall, health.ok, health.text));
             }
-            Fact::Log(entry) if stamp.source == Source::KubeletLog => {
-                for key in self.logs.entry(&entry) {
+            Fact::Log(entry) => {
+                if stamp.source == Source::KubeletLog {
+                    for key in self.logs.entry(&entry) {
+                        self.mark_named(&key);
+                    }
+                }
+                if let Some(key) = self.logs.line(stamp.source, &entry) {
                     self.mark_named(&key);
                 }
             }
@@ -105,7 +110,6 @@ impl Model {
             Fact::Boot(at) => Arc::make_mut(&mut self.machine).boot = Some(at),
             Fact::Alive
             | Fact::Unreadable { .. }
-            | Fact::Log(_)
             | Fact::SourceState(_)
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
@@ -206,6 +210,7 @@ impl Model {
     fn event(&mut self, event: Event, stamp: &Stamp) {
         let uid = event.metadata.uid.clone();
         let about = event.involved_object.uid.clone();
+        self.touch_elsewhere(&event);
         if self.events.upsert(&uid, event, stamp) {
             self.link_event(&uid, &about);
         }

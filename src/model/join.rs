@@ -21,6 +21,10 @@ impl Model {
             node_events: node.as_deref().map(|n| self.events_about_node(n)).unwrap_or_default(),
             lease: self.lease_of(node.as_deref()),
             node,
+            nodes: self.nodes.iter().map(|(_, held)| held.value.clone()).collect(),
+            events_elsewhere: self.events_elsewhere(),
+            lines: self.logs.lines.clone(),
+            pod_lines: self.logs.pod_lines.clone(),
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
             machine: self.machine.clone(),
@@ -71,6 +75,17 @@ impl Model {
             None => leases.next(),
         };
         found.map(|(_, held)| held.value.clone())
+    }
+
+    fn events_elsewhere(&mut self) -> Arc<Vec<Arc<Event>>> {
+        let events = &self.events;
+        let made = self.index.elsewhere.get_or_insert_with(|| {
+            let elsewhere = events.iter().map(|(_, held)| held.value.clone()).filter(|e| is_elsewhere(e));
+            let mut all: Vec<_> = elsewhere.collect();
+            all.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
+            all.into()
+        });
+        made.clone()
     }
 
     /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
@@ -146,12 +161,20 @@ impl Model {
         self.index.dirty.insert(key.clone());
     }
 
+    /// An event came, changed or went.
+    pub(super) fn touch_elsewhere(&mut self, event: &Event) {
+        if is_elsewhere(event) {
+            self.index.elsewhere = None;
+        }
+    }
+
     pub(super) fn link_event(&mut self, uid: &Text, about: &Text) {
         self.index.events_of.entry(about.clone()).or_default().insert(uid.clone());
         self.mark(about);
     }
 
     pub(super) fn unlink_event(&mut self, uid: &Text, event: &Event) {
+        self.touch_elsewhere(event);
         let about = &event.involved_object.uid;
         if let Some(events) = self.index.events_of.get_mut(about) {
             events.remove(uid);
@@ -247,6 +270,7 @@ impl Model {
         let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
         Some(PodFacts {
             key: key.clone(),
+            lines: self.logs.lines_of(key, &format!("{namespace}/{name}"), created),
             log: self.logs.of(key, &format!("{namespace}/{name}"), created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
@@ -266,4 +290,8 @@ impl Model {
 
 fn namespaced(pod: &Pod) -> Text {
     format!("{}/{}", pod.metadata.namespace, pod.metadata.name).into()
+}
+
+fn is_elsewhere(event: &Event) -> bool {
+    !matches!(event.involved_object.kind.as_str(), "Pod" | "Node")
 }

@@ -1,12 +1,13 @@
 //! Owns what the kubelet's log and spans say of single pods and of the sync loop, bounded in number.
-//! It must not keep lines: a fact per kind is kept, the latest.
+//! It must not keep more lines than `lines` allows; of what the pipeline needs a fact per kind is kept, the latest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{LogEntry, LogKind, Span, Time};
+use super::lines::Lines;
+use crate::observation::{LogEntry, LogKind, Source, Span, Time};
 use crate::text::Text;
 
 /// Pods of which log and span facts are kept; the ones silent for longest go first.
@@ -57,6 +58,7 @@ impl PodLog {
             LogKind::Startup { e2e_s, slo_s } => self.startup = Some((at, *e2e_s, *slo_s)),
             LogKind::Killing { container, grace_s } => self.killing = Some((at, container.clone(), *grace_s)),
             LogKind::PodRemove
+            | LogKind::Output { .. }
             | LogKind::ContainerFinished { .. }
             | LogKind::PlegEvent { .. }
             | LogKind::LoopBlocked { .. }
@@ -91,6 +93,12 @@ pub struct Logs {
     traces: VecDeque<(Text, Text)>,
     /// RunPodSandbox spans that came before their syncPod did.
     early: VecDeque<Span>,
+    /// Lines that name no pod.
+    #[serde(default)]
+    pub(super) lines: Arc<Lines>,
+    /// Lines of pods, by `namespace/name` or UID.
+    #[serde(default)]
+    pub(super) pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
     /// When the sync loop last said that it skips its work, and why.
     pub loop_blocked: Option<(Time, Text)>,
     /// When PLEG last complained, and of what.
@@ -98,7 +106,29 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Takes in a line; returns the keys under which pods are touched.
+    /// Keeps a line of any log; returns the key under which a pod is touched.
+    pub(super) fn line(&mut self, source: Source, entry: &LogEntry) -> Option<Text> {
+        let key = if entry.pod.is_empty() { &entry.uid } else { &entry.pod };
+        if entry.what.text().is_none() {
+            return None;
+        }
+        if key.is_empty() {
+            Arc::make_mut(&mut self.lines).take(source, entry, true);
+            return None;
+        }
+        let pods = Arc::make_mut(&mut self.pod_lines);
+        Arc::make_mut(pods.entry(key.clone()).or_default()).take(source, entry, false);
+        evict(pods, Lines::last);
+        Some(key.clone())
+    }
+
+    /// The lines of a pod that exists since `created`: older ones are about a namesake.
+    pub(super) fn lines_of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Vec<Arc<Lines>> {
+        let found = [namespaced, uid].into_iter().filter_map(|key| self.pod_lines.get(key));
+        found.filter(|lines| created.is_none_or(|c| lines.last() >= Some(c))).cloned().collect()
+    }
+
+    /// Takes in a line of the kubelet; returns the keys under which pods are touched.
     pub(super) fn entry(&mut self, entry: &LogEntry) -> Vec<Text> {
         match &entry.what {
             LogKind::LoopBlocked { error } => self.loop_blocked = Some((entry.at, error.clone())),

@@ -6,6 +6,7 @@ mod apply;
 mod histogram;
 mod join;
 mod kubelet;
+mod lines;
 mod listing;
 mod logs;
 mod pod;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RelistWindow};
+pub use lines::{Line, Lines};
 pub use listing::{Held, Listing};
 pub use logs::{Logs, PodLog, PodSpans};
 pub use pod::{Heard, PodFacts, runtime_uid};
@@ -78,6 +80,8 @@ struct Index {
     by_name: HashMap<Text, BTreeSet<Text>>,
     events_of: HashMap<Text, BTreeSet<Text>>,
     api_key: HashMap<Text, Text>,
+    /// Events about what is neither a pod nor a node; made again when one of them changes.
+    elsewhere: Option<Arc<Vec<Arc<Event>>>>,
     dirty: BTreeSet<Text>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
 }
@@ -93,6 +97,14 @@ pub struct Snapshot {
     pub node: Option<Arc<Node>>,
     /// The node's lease.
     pub lease: Option<Arc<Lease>>,
+    /// Every node object that is known; more than one in an import.
+    pub nodes: Vec<Arc<Node>>,
+    /// Events about neither pods nor nodes, such as claims and owners, newest first.
+    pub events_elsewhere: Arc<Vec<Arc<Event>>>,
+    /// Log lines that name no pod.
+    pub lines: Arc<Lines>,
+    /// Log lines that name a pod, by `namespace/name` or UID.
+    pub pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
     /// The kubelet's metrics, settings and health.
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::lines::{Line, Lines};
 use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
 use super::trail::Exit;
@@ -49,6 +50,8 @@ pub struct PodFacts {
     pub first_ready: Option<Time>,
     /// What the kubelet's log says of it.
     pub log: Option<Arc<PodLog>>,
+    /// Lines of all logs that name it.
+    pub lines: Vec<Arc<Lines>>,
     /// What the kubelet's spans say of it.
     pub spans: Option<Arc<PodSpans>>,
     /// Which sources have said all they know.
@@ -81,6 +84,11 @@ impl PodFacts {
     /// The newest event with one of these reasons.
     pub fn event(&self, reasons: &[&str]) -> Option<&Arc<Event>> {
         self.events.iter().find(|e| reasons.contains(&e.reason.as_str()))
+    }
+
+    /// Lines of all logs that name it.
+    pub fn log_lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().flat_map(|lines| lines.iter())
     }
 
     /// Read from a file or a URL by the kubelet itself.

@@ -187,6 +187,44 @@ pub enum LogKind {
         /// The message with its error.
         message: Text,
     },
+    /// A line that a container wrote.
+    Output {
+        /// Container.
+        container: Text,
+        /// The line.
+        line: Text,
+    },
+}
+
+impl LogKind {
+    /// What an error, a warning or a container's own line says; nothing for what only marks progress.
+    pub fn text(&self) -> Option<Text> {
+        Some(match self {
+            LogKind::AdmissionDenied { reason, message } => format!("Pod admission denied: {reason}: {message}").into(),
+            LogKind::SandboxFailed { error } => format!("Failed to create sandbox for pod: {error}").into(),
+            LogKind::SyncError { error } => format!("Error syncing pod, skipping: {error}").into(),
+            LogKind::LoopBlocked { error } => format!("Skipping pod synchronization: {error}").into(),
+            LogKind::PlegTrouble { error } => error.clone(),
+            LogKind::Other { message } => message.clone(),
+            LogKind::Output { line, .. } => line.clone(),
+            LogKind::PodSeen { .. }
+            | LogKind::PodDelete
+            | LogKind::PodRemove
+            | LogKind::SandboxCreating
+            | LogKind::Startup { .. }
+            | LogKind::Killing { .. }
+            | LogKind::ContainerFinished { .. }
+            | LogKind::PlegEvent { .. } => return None,
+        })
+    }
+
+    /// The container that wrote the line.
+    pub fn container(&self) -> Option<&Text> {
+        match self {
+            LogKind::Output { container, .. } => Some(container),
+            _ => None,
+        }
+    }
 }
 
 /// A finished span of the kubelet.

@@ -42,11 +42,15 @@ pub enum Source {
     KernelLog,
     /// The machine: systemd's units, boot time, what lies on disk of pods.
     Machine,
+    /// What containers wrote: the last lines of those that ended badly.
+    ContainerLog,
+    /// Any other log that was given: a network agent's, a storage driver's.
+    OtherLog,
 }
 
 impl Source {
     /// Every source, in the order of the header.
-    pub const ALL: [Source; 16] = [
+    pub const ALL: [Source; 18] = [
         Source::ApiPods,
         Source::ApiNode,
         Source::ApiLease,
@@ -63,6 +67,8 @@ impl Source {
         Source::Spans,
         Source::KernelLog,
         Source::Machine,
+        Source::ContainerLog,
+        Source::OtherLog,
     ];
 
     /// The name in JSON and on the screen.
@@ -84,6 +90,8 @@ impl Source {
             Source::Spans => "spans",
             Source::KernelLog => "kernel-log",
             Source::Machine => "machine",
+            Source::ContainerLog => "container-log",
+            Source::OtherLog => "other-log",
         }
     }
 

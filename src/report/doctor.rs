@@ -51,6 +51,8 @@ pub fn missing_without(source: Source) -> &'static str {
         Source::RuntimeLog => "the runtime's own errors",
         Source::KernelLog => "kills for memory and other faults that the kernel tells",
         Source::Machine => "systemd's word on kubelet and runtime, and what lies on disk of pods",
+        Source::ContainerLog => "what containers wrote before they ended",
+        Source::OtherLog => "logs of network agents and storage drivers",
         Source::Spans => "exact times inside a pod's sync",
     }
 }

@@ -59,7 +59,7 @@ struct PodJson {
 }
 
 #[derive(Debug, Serialize)]
-struct NextJson {
+pub(super) struct NextJson {
     kind: &'static str,
     at: Stamp,
     estimated: bool,
@@ -152,7 +152,7 @@ fn pod(placed: &Placed, now: Time) -> PodJson {
         stage_state: place.state.name(),
         stage_since: stamp(place.since),
         reason: known(&place.reason),
-        next: place.next.map(next),
+        next: place.next.map(NextJson::from),
         stages: place.steps.iter().map(stage).collect(),
         containers: place.containers.iter().map(|c| container(c, sides(&c.name))).collect(),
     }
@@ -166,8 +166,10 @@ fn said(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn next(next: Next) -> NextJson {
-    NextJson { kind: next.kind.name(), at: Stamp(next.at), estimated: next.estimated }
+impl From<Next> for NextJson {
+    fn from(next: Next) -> Self {
+        Self { kind: next.kind.name(), at: Stamp(next.at), estimated: next.estimated }
+    }
 }
 
 fn stage(step: &Step) -> StageJson {

@@ -3,7 +3,9 @@
 
 mod columns;
 mod doctor;
+mod explain;
 mod json;
+mod json_explain;
 mod json_pleg;
 mod json_pods;
 mod notes;
@@ -12,7 +14,9 @@ mod table;
 mod verdict;
 
 pub use doctor::{Looked, Try, doctor_json, doctor_text, is_enough};
+pub use explain::{entry_text, explain_text, signals_text};
 pub use json::API_VERSION;
+pub use json_explain::{EntryList, Explanation, entry_json, explain_json};
 pub use json_pleg::{PlegReport, pleg_json};
 pub use json_pods::{PodList, pods_json};
 pub use notes::notes;

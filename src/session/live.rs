@@ -7,9 +7,9 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::Recorder;
+use crate::diagnose::Rounds;
 use crate::model::{Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
-use crate::pipeline::Placer;
 use crate::record::RecordError;
 use crate::view::Moment;
 
@@ -20,7 +20,7 @@ const BATCH: usize = 4096;
 pub struct Live {
     rx: Receiver<Observation>,
     model: Model,
-    placer: Placer,
+    rounds: Rounds,
     expected: Vec<Source>,
     recorder: Option<Recorder>,
     ended: bool,
@@ -29,8 +29,8 @@ pub struct Live {
 impl Live {
     /// Folds what comes out of `rx`. `expected` are the sources that were started.
     pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
-        let (model, placer) = (Model::default(), Placer::default());
-        Self { rx, model, placer, expected, recorder: None, ended: false }
+        let (model, rounds) = (Model::default(), Rounds::default());
+        Self { rx, model, rounds, expected, recorder: None, ended: false }
     }
 
     /// Writes all that is observed from now on.
@@ -99,7 +99,7 @@ impl Live {
     /// The node as it is known at `now`.
     pub fn moment(&mut self, now: Time) -> Moment {
         let snapshot: Snapshot = self.model.snapshot();
-        Moment::new(snapshot, &mut self.placer, now)
+        Moment::new(snapshot, &mut self.rounds, now)
     }
 
     /// Ends the recording, if there is one; gives its frames and bytes.

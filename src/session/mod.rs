@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use crate::record::import::{LogFile, LogOf};
 pub use convert::write_recording;
 pub use live::Live;
 pub use recorder::Recorder;
 
+use crate::diagnose::Rounds;
 use crate::model::Model;
 use crate::observation::Time;
-use crate::pipeline::Placer;
-use crate::record::import::{ImportError, Skipped};
+use crate::record::import::{ImportError, Skipped, examine};
 use crate::record::{Problem, RecordError};
 use crate::text::Text;
 use crate::view::Moment;
@@ -59,7 +60,7 @@ pub enum SessionError {
 pub struct Session {
     tape: Tape,
     model: Model,
-    placer: Placer,
+    rounds: Rounds,
     /// Position on the input's own clock, microseconds.
     at: u64,
     /// Wall time that belongs to `at`.
@@ -84,6 +85,23 @@ impl Session {
         Ok(session)
     }
 
+    /// What someone sent to be explained: objects, logs, metrics, each optional, looked at `now`.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or nothing says when it all was.
+    pub fn examine(
+        objects: Option<&Path>,
+        logs: &[LogFile],
+        now: Option<Time>,
+        subject: &str,
+    ) -> Result<Self, SessionError> {
+        let imported = examine(objects, logs, now, subject)?;
+        let end = imported.end;
+        let mut session = Self::on(Tape::imported("files", imported))?;
+        session.seek(end)?;
+        Ok(session)
+    }
+
     /// The embedded recording, at its begin, played in a loop.
     ///
     /// # Errors
@@ -96,9 +114,9 @@ impl Session {
 
     fn on(tape: Tape) -> Result<Self, SessionError> {
         let now = tape.span().0;
-        let (model, placer) = (Model::default(), Placer::default());
+        let (model, rounds) = (Model::default(), Rounds::default());
         let mut session =
-            Self { tape, model, placer, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO, deadline: None };
+            Self { tape, model, rounds, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO, deadline: None };
         session.seek(now)?;
         Ok(session)
     }
@@ -151,7 +169,7 @@ impl Session {
         let (begin, end) = self.span();
         let to = to.clamp(begin, end);
         self.model = self.tape.seek(to)?;
-        self.placer = Placer::default();
+        self.rounds.forget();
         self.at = self.tape.mono_at(to);
         self.now = to;
         while let Some(item) = self.tape.next_until(|stamp| stamp.wall <= to)? {
@@ -210,7 +228,7 @@ impl Session {
 
     /// The node as it is known now.
     pub fn moment(&mut self) -> Moment {
-        let moment = Moment::new(self.model.snapshot(), &mut self.placer, self.now);
+        let moment = Moment::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
         moment
     }

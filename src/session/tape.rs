@@ -46,10 +46,14 @@ impl Tape {
             let name = path.display().to_string();
             return Self::from_reader(name, Reader::open(path)?);
         }
-        let Imported { observations, begin, end, node, skipped } = import(path)?;
+        Ok(Self::imported(&path.display().to_string(), import(path)?))
+    }
+
+    pub fn imported(name: &str, imported: Imported) -> Self {
+        let Imported { observations, begin, end, node, skipped } = imported;
         let input = Input::Import { all: observations, next: 0, skipped, node };
-        let name = path.display().to_string();
-        Ok(Self { name, input, begin, end, frame: 0, waiting: VecDeque::new(), state: None, unknown: 0, malformed: 0 })
+        let (name, waiting) = (name.to_owned(), VecDeque::new());
+        Self { name, input, begin, end, frame: 0, waiting, state: None, unknown: 0, malformed: 0 }
     }
 
     pub fn recording(name: &str, bytes: &'static [u8]) -> Result<Self, SessionError> {

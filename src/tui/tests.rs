@@ -5,15 +5,15 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 
 use super::*;
+use crate::diagnose::Rounds;
 use crate::model::Model;
 use crate::observation::{Call, ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
-use crate::pipeline::Placer;
 use crate::view::Moment;
 
 /// A node of hand-made observations.
 struct Node {
     model: Model,
-    placer: Placer,
+    rounds: Rounds,
     sources: Vec<(Source, Sequencer)>,
     now: Time,
 }
@@ -21,7 +21,7 @@ struct Node {
 impl Node {
     fn new() -> Self {
         let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
-        Self { model: Model::default(), placer: Placer::default(), sources: Vec::new(), now }
+        Self { model: Model::default(), rounds: Rounds::default(), sources: Vec::new(), now }
     }
 
     fn say(&mut self, source: Source, fact: Fact) {
@@ -52,7 +52,7 @@ impl Node {
     }
 
     fn moment(&mut self) -> Moment {
-        Moment::new(self.model.snapshot(), &mut self.placer, self.now)
+        Moment::new(self.model.snapshot(), &mut self.rounds, self.now)
     }
 }
 

@@ -2,6 +2,7 @@
 //! It must not draw, print, or decide anything that the pipeline decides.
 
 mod detail;
+mod explained;
 mod header;
 mod moment;
 mod pleg;
@@ -9,6 +10,7 @@ mod row;
 mod words;
 
 pub use detail::{Detail, Sides};
+pub use explained::{Asked, Explained, explain_all, explain_named};
 pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
 pub use pleg::PlegView;

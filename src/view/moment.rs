@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::{Header, PlegView, Row};
+use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
-use crate::pipeline::{Placed, Placer};
+use crate::pipeline::Placed;
 
 /// The node at `now`.
 #[derive(Clone, Debug)]
@@ -19,16 +20,18 @@ pub struct Moment {
     pub pods: Arc<Vec<Placed>>,
     /// What is alarming about the node.
     pub alarms: Vec<Alarm>,
+    found: Found,
     rows: Arc<Vec<Row>>,
 }
 
 impl Moment {
-    /// Places what changed since `placer` was last used.
-    pub fn new(snapshot: Snapshot, placer: &mut Placer, now: Time) -> Self {
-        let pods = Arc::new(placer.place_all(&snapshot));
+    /// Places and diagnoses what changed since `rounds` was last used.
+    pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
+        let pods = Arc::new(rounds.placer.place_all(&snapshot));
+        let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
-        let rows = Arc::new(rows(&pods, now));
-        Self { now, snapshot: Arc::new(snapshot), pods, alarms, rows }
+        let rows = Arc::new(rows(&pods, &found, rounds, now));
+        Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows }
     }
 
     /// One row per pod, trouble first, then by namespace and name.
@@ -39,6 +42,16 @@ impl Moment {
     /// The pod of that UID.
     pub fn pod(&self, key: &str) -> Option<&Placed> {
         self.pods.iter().find(|p| p.facts.key == key)
+    }
+
+    /// Why the pod of that UID stands where it stands.
+    pub fn diagnosis(&self, key: &str) -> Option<&Arc<Diagnosis>> {
+        self.found.pods.get(key)
+    }
+
+    /// What is wrong with the node.
+    pub fn node_diagnosis(&self) -> &Diagnosis {
+        &self.found.node
     }
 
     /// Node, versions, sources, alarms.
@@ -55,12 +68,17 @@ impl Moment {
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
         let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at).filter(|at| *at > self.now).min();
-        [alarm, next].into_iter().flatten().min()
+        [alarm, next, self.found.until.filter(|at| *at > self.now)].into_iter().flatten().min()
     }
 }
 
-fn rows(pods: &[Placed], now: Time) -> Vec<Row> {
-    let mut rows: Vec<Row> = pods.iter().map(|p| Row::new(p, now)).collect();
+fn rows(pods: &[Placed], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> {
+    let row = |p: &Placed| {
+        let own = found.pods.get(&p.facts.key);
+        let of_node = own.and_then(|own| fault_of_node(rounds.book(), &found.node, own, p.place.stage));
+        Row::new(p, now).because(own.and_then(|d| d.top()), of_node)
+    };
+    let mut rows: Vec<Row> = pods.iter().map(row).collect();
     rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
     rows
 }

@@ -4,8 +4,10 @@
 use chrono::TimeDelta;
 
 use super::words::next_text;
+use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::pipeline::{NextKind, Placed, Stage, StageState, human_duration};
+use crate::runbook::Confidence;
 use crate::text::Text;
 
 /// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
@@ -81,6 +83,10 @@ pub struct Row {
     pub next: String,
     /// What the sources say is the matter, on one line.
     pub reason: String,
+    /// Why, in a few words: the best finding's title, or the node's fault that explains it; empty when nothing is wrong.
+    pub why: String,
+    /// Cause id of that finding; empty when none was made.
+    pub cause: Text,
     /// How troubled.
     pub trouble: Trouble,
 }
@@ -106,8 +112,25 @@ impl Row {
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
             reason: place.reason.one_line().into_owned(),
+            why: String::new(),
+            cause: Text::default(),
             trouble: trouble(placed, in_stage_for, now),
         }
+    }
+
+    /// The same, with why: its own best finding, or the node's fault that explains it.
+    #[must_use]
+    pub fn because(mut self, own: Option<&Finding>, of_node: Option<&Finding>) -> Self {
+        if let Some(finding) = of_node {
+            (self.why, self.cause) = (format!("the node: {}", finding.title), finding.cause.clone());
+        } else if let Some(finding) = own {
+            self.cause = finding.cause.clone();
+            if finding.cause != HEALTHY {
+                let sure = if finding.confidence == Confidence::Possible { "perhaps: " } else { "" };
+                self.why = format!("{sure}{}", finding.title);
+            }
+        }
+        self
     }
 }
 

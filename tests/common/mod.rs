@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Observation, Time};
-use kpodtrace::pipeline::Placer;
 use kpodtrace::record::import::{Imported, import};
 use kpodtrace::view::Moment;
 
@@ -26,7 +26,7 @@ pub fn moment_of(path: &Path) -> Moment {
     let Imported { observations, end, .. } = imported(path);
     let mut model = Model::default();
     observations.into_iter().for_each(|o| model.apply(o));
-    Moment::new(model.snapshot(), &mut Placer::default(), end)
+    Moment::new(model.snapshot(), &mut Rounds::default(), end)
 }
 
 /// The model after what was received up to `at`.

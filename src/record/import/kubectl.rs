@@ -14,15 +14,8 @@ use crate::observation::{Fact, Source, Time};
 use crate::text::Text;
 
 pub(super) fn import(path: &Path) -> Result<Imported, ImportError> {
-    let name = path.to_string_lossy();
-    let json = files::read(path)?;
-    let found = objects(&json).map_err(|e| ImportError::NotObjects { path: path.to_owned(), why: e.to_string() })?;
     let mut timeline = Timeline::default();
-    let mut moment = Moment::default();
-    moment.add(found, &name, &mut timeline);
-    if moment.is_empty() {
-        return Err(ImportError::NotObjects { path: path.to_owned(), why: "it holds no pod, event or node".into() });
-    }
+    let moment = read(path, &mut timeline)?;
     let end = moment.newest().ok_or_else(|| ImportError::NoTime { path: path.to_owned() })?;
     for source in Source::ALL {
         timeline.off(source, "a list of Kubernetes objects does not hold it");
@@ -30,6 +23,19 @@ pub(super) fn import(path: &Path) -> Result<Imported, ImportError> {
     let node = moment.node();
     moment.emit(&[Source::ApiPods, Source::ApiNode, Source::ApiEvents], end, &mut timeline);
     Ok(timeline.finish(end, node))
+}
+
+/// The objects of a list.
+pub(super) fn read(path: &Path, timeline: &mut Timeline) -> Result<Moment, ImportError> {
+    let name = path.to_string_lossy();
+    let json = files::read(path)?;
+    let found = objects(&json).map_err(|e| ImportError::NotObjects { path: path.to_owned(), why: e.to_string() })?;
+    let mut moment = Moment::default();
+    moment.add(found, &name, timeline);
+    if moment.is_empty() {
+        return Err(ImportError::NotObjects { path: path.to_owned(), why: "it holds no pod, event or node".into() });
+    }
+    Ok(moment)
 }
 
 /// Everything that the API server said at one moment.

@@ -8,6 +8,7 @@ mod incident;
 mod kubectl;
 mod listing;
 mod logs;
+mod offline;
 mod timeline;
 
 use std::io;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use crate::observation::{Observation, Time};
 use crate::text::Text;
+
+pub use offline::{LogFile, LogOf, examine};
 
 /// What an import gave.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,80 @@
+//! What a diagnosis costs: a node with 1,000 pods from nothing, and one changed pod of them.
+//!
+//! `cargo bench --bench diagnose`. The pods are those of the demo recording at its end, most of them failing, under new
+//! names until there are enough; the runbook's patterns are compiled before, once for the life of a process, and timed apart.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kpodtrace::diagnose::Rounds;
+use kpodtrace::model::{PodFacts, Snapshot};
+use kpodtrace::pipeline::Placed;
+use kpodtrace::session::Session;
+
+const PODS: usize = 1000;
+const RUNS: usize = 15;
+
+fn main() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
+    let begin = Instant::now();
+    let mut session = Session::open(&path).unwrap();
+    println!("recording opened, placed and diagnosed: {:?}", begin.elapsed());
+    let moment = session.moment();
+    let source: Vec<&Arc<PodFacts>> = moment.snapshot.pods.values().collect();
+    let pods: BTreeMap<_, _> = (0..PODS)
+        .map(|i| {
+            let mut facts = (**source[i % source.len()]).clone();
+            facts.key = format!("{}-{i}", facts.key).into();
+            (facts.key.clone(), Arc::new(facts))
+        })
+        .collect();
+    let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
+    let placed: Vec<Placed> = Rounds::default().placer.place_all(&snapshot);
+    let findings = Rounds::default().make(&placed, &snapshot, moment.now);
+    let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
+    println!("{} pods, {told} of them with a finding that is not none.*", placed.len());
+
+    report("a node of 1,000 pods from nothing", 50_000, || {
+        let mut rounds = Rounds::default();
+        let begin = Instant::now();
+        rounds.make(&placed, &snapshot, moment.now);
+        begin.elapsed()
+    });
+    let mut rounds = Rounds::default();
+    rounds.make(&placed, &snapshot, moment.now);
+    report("the same, nothing changed", 50_000, || {
+        let begin = Instant::now();
+        rounds.make(&placed, &snapshot, moment.now);
+        begin.elapsed()
+    });
+    // Each pod in its turn, so that cheap and dear ones count alike.
+    let doctor = kpodtrace::diagnose::Doctor {
+        book: kpodtrace::runbook::Runbook::builtin(),
+        snapshot: &snapshot,
+        now: moment.now,
+    };
+    let mut each: Vec<Duration> = Vec::new();
+    for pod in &placed {
+        let begin = Instant::now();
+        std::hint::black_box(doctor.pod(pod));
+        each.push(begin.elapsed());
+    }
+    each.sort();
+    let (median, p99, worst) = (each[PODS / 2], each[PODS * 99 / 100], each[PODS - 1]);
+    println!("one changed pod: median {median:?}, p99 {p99:?}, worst {worst:?} (bar 200µs)");
+}
+
+fn report(what: &str, bar_us: u64, mut run: impl FnMut() -> Duration) {
+    let mut all: Vec<Duration> = (0..RUNS).map(|_| run()).collect();
+    all.sort();
+    println!(
+        "{what}: min {:?}, median {:?}, max {:?} (bar {:?})",
+        all[0],
+        all[RUNS / 2],
+        all[RUNS - 1],
+        Duration::from_micros(bar_us)
+    );
+}

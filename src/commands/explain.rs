@@ -1,0 +1,113 @@
+//! Owns `kpodtrace explain`.
+//! It must not diagnose: it finds out what is asked of which input.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Failure, Outcome, input, out};
+use crate::cli::{ExplainArgs, Input, PlegFormat};
+use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
+use crate::runbook::{Cause, Runbook, TEAM_DIR};
+use crate::session::{LogFile, LogOf, Session};
+use crate::view::{Asked, Explained, Moment, explain_all, explain_named};
+
+pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
+    let book = runbook(&args.runbook)?;
+    if let Some(entries) = entries(&book, args) {
+        match args.output {
+            PlegFormat::Text => out::text(&entry_text(&entries, out::width()))?,
+            PlegFormat::Json => out::json(&entry_json(&entries))?,
+        }
+        return Ok(Outcome::Done);
+    }
+    let moment = moment(input, args)?;
+    let subjects = subjects(&moment, &book, args)?;
+    let quiet = subjects.iter().all(|s| s.diagnosis.is_quiet());
+    match args.output {
+        _ if args.signals => out::text(&signals_text(&subjects))?,
+        PlegFormat::Json => out::json(&explain_json(&moment, &subjects))?,
+        PlegFormat::Text if subjects.is_empty() => {
+            out::text(&format!("nothing is wrong with the {} pods that are seen\n", moment.pods.len()))?;
+        }
+        PlegFormat::Text => out::text(&explain_text(&subjects, moment.now, out::width()))?,
+    }
+    Ok(if args.exit_code && !quiet { Outcome::Problems } else { Outcome::Done })
+}
+
+/// The embedded runbook, the team's where there is one, and what was asked for.
+pub(super) fn runbook(dirs: &[PathBuf]) -> Result<Runbook, Failure> {
+    let team = Path::new(TEAM_DIR);
+    let mut all: Vec<PathBuf> = team.is_dir().then(|| team.to_owned()).into_iter().collect();
+    all.extend(dirs.iter().cloned());
+    Ok(Runbook::with(&all)?)
+}
+
+/// Entries of the runbook, when a cause or a reason is all that was asked for.
+fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
+    let of = |text: &String| -> Vec<Arc<Cause>> {
+        match book.causes().find(|c| c.id == *text) {
+            Some(cause) => vec![cause.clone()],
+            None => book.of_reason(text).into_iter().cloned().collect(),
+        }
+    };
+    let found: Vec<Vec<Arc<Cause>>> = args.subjects.iter().map(of).collect();
+    let all = !found.is_empty() && found.iter().all(|f| !f.is_empty());
+    all.then(|| found.into_iter().flatten().collect())
+}
+
+/// Files when any were given, else what every command looks at.
+fn moment(input: &Input, args: &ExplainArgs) -> Result<Moment, Failure> {
+    let mut logs = Vec::new();
+    let mut add = |of: LogOf, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
+    input.live.kubelet_log.iter().for_each(|f| add(LogOf::Kubelet, f));
+    input.live.runtime_log.iter().for_each(|f| add(LogOf::Runtime, f));
+    args.kernel_log.iter().for_each(|f| add(LogOf::Kernel, f));
+    args.container_log.iter().for_each(|(name, f)| add(LogOf::Container(name.clone()), f));
+    args.other_log.iter().for_each(|f| add(LogOf::Other, f));
+    args.metrics.iter().for_each(|f| add(LogOf::Metrics, f));
+    let is_list = input.from.as_deref().is_some_and(|p| !p.is_dir());
+    if logs.is_empty() && (args.now.is_none() || !is_list) {
+        if args.now.is_some() {
+            return Err(Failure::usage(
+                "--now is for files that are sent, not for a node or a recording",
+                "--at TIME with --from",
+            ));
+        }
+        return input::moment(input);
+    }
+    if input.at.is_some() {
+        return Err(Failure::usage("--at with single files: they show one moment", "--now TIME"));
+    }
+    let pod = args.subjects.iter().find_map(|s| match Asked::read(s) {
+        Asked::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
+        _ => None,
+    });
+    let mut session = Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default())?;
+    for skipped in session.skipped() {
+        out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
+    }
+    Ok(session.moment())
+}
+
+fn subjects(moment: &Moment, book: &Runbook, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
+    if args.subjects.is_empty() {
+        return Ok(explain_all(moment, book));
+    }
+    let mut all = Vec::new();
+    for text in &args.subjects {
+        let found = explain_named(moment, book, &Asked::read(text));
+        // A log alone makes no list of what there is: then the subject is taken at its word.
+        if has_objects(moment) && found.iter().all(Explained::is_nothing) {
+            return Err(Failure::unseen(
+                format!("{text}: no pod, node, cause or reason of that name is known here"),
+                "kpodtrace pods lists the pods; kpodtrace explain image.not-found prints an entry",
+            ));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+fn has_objects(moment: &Moment) -> bool {
+    !moment.pods.is_empty() || !moment.snapshot.nodes.is_empty()
+}

@@ -1,0 +1,148 @@
+//! Owns what stands before a message in logs as people send them: journal, syslog, CRI, kernel and ISO prefixes.
+//! It must not interpret the message, and a line of no known form is a message as a whole.
+
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta};
+use serde::Deserialize;
+
+use crate::observation::Time;
+
+/// A line without what stood before its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainLine {
+    /// The time that stood there. One without a zone is taken as UTC; one without a year as the nearest to the reference.
+    pub at: Option<Time>,
+    /// The message.
+    pub text: String,
+}
+
+/// Reads one line. `reference` gives the year where the line has none.
+pub fn plain_line(raw: &str, reference: Time) -> PlainLine {
+    let raw = raw.trim_end_matches(['\r', '\n']);
+    if raw.starts_with('{')
+        && let Some(line) = journal_json(raw)
+    {
+        return line;
+    }
+    let (mut at, mut rest) = (None, raw);
+    if let Some((time, after)) = iso_prefix(rest) {
+        at = Some(time);
+        // The runtime's format of container logs: stream and tag follow the time.
+        rest = ["stdout F ", "stderr F ", "stdout P ", "stderr P "]
+            .iter()
+            .find_map(|mark| after.strip_prefix(mark))
+            .unwrap_or_else(|| without_host(after));
+    } else if let Some((time, after)) = syslog_prefix(rest, reference) {
+        at = Some(time);
+        rest = without_host(after);
+    }
+    if let Some(after) = kernel_prefix(rest) {
+        rest = after;
+    }
+    PlainLine { at, text: rest.to_owned() }
+}
+
+/// One line of `journalctl -o json`.
+fn journal_json(raw: &str) -> Option<PlainLine> {
+    #[derive(Deserialize)]
+    struct Entry {
+        #[serde(rename = "MESSAGE")]
+        message: String,
+        #[serde(rename = "__REALTIME_TIMESTAMP", default)]
+        at: Option<String>,
+    }
+    let entry: Entry = serde_json::from_str(raw).ok()?;
+    let at = entry.at.and_then(|micros| Time::from_timestamp_micros(micros.parse().ok()?));
+    Some(PlainLine { at, text: entry.message })
+}
+
+/// `2026-03-02T10:14:34.319Z `, with any zone, with a space or a comma in it as loggers of several languages write.
+fn iso_prefix(raw: &str) -> Option<(Time, &str)> {
+    let digits = |s: &str| s.len() == 4 && s.bytes().all(|b| b.is_ascii_digit());
+    if !raw.get(..4).is_some_and(digits) || raw.get(4..5) != Some("-") {
+        return None;
+    }
+    let (word, after) = raw.split_once(' ')?;
+    if let Ok(time) = DateTime::parse_from_rfc3339(word) {
+        return Some((time.to_utc(), after));
+    }
+    // journalctl -o short-iso writes a zone without a colon.
+    if let Ok(time) = DateTime::parse_from_str(word, "%Y-%m-%dT%H:%M:%S%.f%z") {
+        return Some((time.to_utc(), after));
+    }
+    let (clock, after) = after.split_once(' ')?;
+    let clock = clock.replace(',', ".");
+    let naive = NaiveDateTime::parse_from_str(&format!("{word} {clock}"), "%Y-%m-%d %H:%M:%S%.f").ok()?;
+    Some((naive.and_utc(), after))
+}
+
+/// `Mar  2 10:14:34 `.
+fn syslog_prefix(raw: &str, reference: Time) -> Option<(Time, &str)> {
+    let head = raw.get(..15)?;
+    let after = raw.get(15..)?.strip_prefix([' ', '.'])?;
+    // Microseconds of journalctl -o short-precise.
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let of_year = |year: i32| {
+        NaiveDateTime::parse_from_str(&format!("{year} {head}"), "%Y %b %e %H:%M:%S").ok().map(|t| t.and_utc())
+    };
+    let near = |t: &Time| (*t - reference).abs();
+    let years = [reference.year() - 1, reference.year(), reference.year() + 1];
+    let at = years.into_iter().filter_map(of_year).min_by_key(near).filter(|t| near(t) < TimeDelta::days(366))?;
+    Some((at, after))
+}
+
+/// What follows `host unit[pid]: `, or all of it where that is not what stands there.
+fn without_host(raw: &str) -> &str {
+    let Some((head, after)) = raw.split_once(": ") else { return raw };
+    let words: Vec<&str> = head.split(' ').collect();
+    let unit = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@[]()/".contains(c));
+    match words.as_slice() {
+        [host, name] if unit(host) && unit(name) && (name.ends_with(']') || *name == "kernel") => after,
+        _ => raw,
+    }
+}
+
+/// `[90412.553012] `, as dmesg prints; `[Mon Mar  2 10:14:34 2026] ` with -T.
+fn kernel_prefix(raw: &str) -> Option<&str> {
+    let (inside, after) = raw.strip_prefix('[')?.split_once("] ")?;
+    let seconds = inside.trim_start();
+    let is_offset = seconds.contains('.') && seconds.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    (is_offset || NaiveDateTime::parse_from_str(inside, "%a %b %e %H:%M:%S %Y").is_ok()).then_some(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_send() {
+        let reference: Time = "2026-03-02T10:15:00Z".parse().unwrap();
+        let at: Time = "2026-03-02T10:14:34Z".parse().unwrap();
+        let cases = [
+            (
+                "Mar 02 10:14:34 node1 kubelet[2210]: I0302 10:14:34.319579    2210 a.go:1] x: y",
+                true,
+                "I0302 10:14:34.319579    2210 a.go:1] x: y",
+            ),
+            (
+                "Mar  2 10:14:34 node1 kernel: Out of memory: Killed process 7 (a)",
+                true,
+                "Out of memory: Killed process 7 (a)",
+            ),
+            ("Mar 02 10:14:34.000000 node1 containerd[9]: time=x", true, "time=x"),
+            ("2026-03-02T10:14:34+0000 node1 kubelet[1]: boom", true, "boom"),
+            ("2026-03-02T10:14:34Z stdout F panic: no", true, "panic: no"),
+            ("2026-03-02 10:14:34,000 ERROR connection: refused", true, "ERROR connection: refused"),
+            ("[90412.553012] audit: type=1400", false, "audit: type=1400"),
+            ("[Mon Mar  2 10:14:34 2026] nfs: server a not responding", false, "nfs: server a not responding"),
+            (r#"{"MESSAGE":"boom","__REALTIME_TIMESTAMP":"1772446474000000"}"#, true, "boom"),
+            (r#"{"level":"error","msg":"x"}"#, false, r#"{"level":"error","msg":"x"}"#),
+            ("/bin/sh: 1: /app/run.sh: Permission denied", false, "/bin/sh: 1: /app/run.sh: Permission denied"),
+            ("", false, ""),
+            ("2026-é", false, "2026-é"),
+        ];
+        for (raw, timed, text) in cases {
+            let line = plain_line(raw, reference);
+            assert_eq!((line.at, line.text.as_str()), (timed.then_some(at), text), "{raw}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Owns the reading of an envelope: which operation failed, told by the words that the kubelet and the runtimes put around an
+//! error, whatever brought the message.
+//! It must not look at the reason inside: that is what rules are for.
+
+use std::sync::OnceLock;
+
+use regex::bytes::{RegexSet, RegexSetBuilder};
+
+use crate::runbook::Kind;
+
+/// Envelopes, the first that fits wins. Wordings of kubelet 1.10 to 1.36, containerd, CRI-O, dockershim and runc.
+const ENVELOPES: &[(Kind, &str)] = &[
+    (Kind::Pause, r"sandbox image|pause image|failed pulling image .{0,80}pause|pull(ing)? image .{0,80}[/:]pause[:@]"),
+    (
+        Kind::Teardown,
+        r#"failed to destroy network|failed \(delete\)|failed to (teardown|tear down) pod|error removing pod .{0,300} from CNI network|StopPodSandbox|KillPodSandbox|failed to stop sandbox|stop(ping)? pod sandbox|failed to remove sandbox|RemovePodSandbox|cmdDel|DelNetwork|CNI DEL|(failed|error) (to )?delet\w+ (pod )?network"#,
+    ),
+    (
+        Kind::Network,
+        r"failed to set ?up (sandbox container .{0,200})?network for (sandbox|pod)|failed to create pod network|failed to (setup|set up) pod|set ?up (pod )?network|error adding pod|failed \(add\)|networkPlugin cni|NetworkPlugin cni|to CNI network|cmdAdd|AddNetwork|CNI ADD|netplugin failed|failed to find plugin",
+    ),
+    (
+        Kind::Sandbox,
+        r"creat\w* (a |the )?(pod ?)?sandbox|RunPodSandbox|CreatePodSandbox|FailedCreatePodSandBox|reserve sandbox name|start(ing)? (the )?sandbox|sandbox container|ConfigPodSandbox",
+    ),
+    (
+        Kind::Mount,
+        r#"MountVolume|MapVolume|Mount(ing)? volume|attach or mount volumes|to mount volumes|unmounted volumes|NodeStageVolume|NodePublishVolume|Mounting command|mount failed|FailedMount|WaitForAttach|WaitForVolumeAttach|volume ownership|NewMounter|NewMapper|SetUpAt|couldn't get (secret|configMap)|CSI driver.{0,40}not found"#,
+    ),
+    (
+        Kind::Attach,
+        r"AttachVolume|ControllerPublishVolume|Multi-Attach|FailedAttachVolume|external-attacher|VolumeAttachment|volume attach",
+    ),
+    (
+        Kind::Unmount,
+        r"UnmountVolume|UnmountDevice|UnmapVolume|UnmapDevice|TearDown|NodeUnpublishVolume|NodeUnstageVolume|orphaned pod|CleanupMountPoint|failed to unmount|DetachVolume|ControllerUnpublish",
+    ),
+    (Kind::Hook, r"PostStart|PreStop|lifecycle hook|(?:^|\W)hook .{0,80}(failed|timed out)"),
+    (
+        Kind::Pull,
+        r#"pull(ing)? (and unpack )?(the )?image|PullImage|ErrImagePull|ImagePullBackOff|ErrImageNeverPull|InvalidImageName|ImageInspectError|RegistryUnavailable|SignatureValidationFailed|image pull|resolve reference|pull and unpack|default image tag|inspect image|initializing source|reading manifest|pull policy of Never|pull QPS|pinging container registry"#,
+    ),
+    (
+        Kind::Config,
+        r"CreateContainerConfigError|couldn't find key .{0,300} in (ConfigMap|Secret)|runAsNonRoot|prepare subPath",
+    ),
+    (
+        Kind::Create,
+        r"CreateContainerError|CreateContainer|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container",
+    ),
+    (
+        Kind::Start,
+        r"RunContainerError|StartContainer|StartError|ContainerCannotRun|OCI runtime|containerd task|shim task|start(ing)? (the )?container|runc (create|run|init)|container_linux\.go|start failed|PreStartHookError|unable to start container process",
+    ),
+    (Kind::Probe, r"(Liveness|Readiness|Startup) probe|Probe (failed|errored)|ExecSync|probe (failed|errored)"),
+    (
+        Kind::Kill,
+        r"KillContainer|KillPod|killing (pod|container)|StopContainer|(failed|unable) to (kill|stop) (the )?(container|task|pod)|did not kill the pod|signal: killed all|TaskExit|exit event",
+    ),
+    (Kind::Resize, r"resize"),
+    (
+        Kind::Static,
+        r"manifest file|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file",
+    ),
+    (
+        Kind::Rejected,
+        r"admission denied|Pod was rejected|Allocate failed|Predicate \w+ failed|cannot be admitted|failed to admit",
+    ),
+    (
+        Kind::Loop,
+        r"Skipping pod synchronization|PLEG is not healthy|container runtime is down|runtime network not ready|NetworkReady=false|RuntimeReady=false|runtime status check may not have completed",
+    ),
+];
+
+/// Which operation failed, if the message says it.
+pub fn area(text: &str) -> Option<Kind> {
+    static SET: OnceLock<Option<RegexSet>> = OnceLock::new();
+    let set = SET.get_or_init(|| {
+        let mut builder = RegexSetBuilder::new(ENVELOPES.iter().map(|(_, pattern)| *pattern));
+        builder.case_insensitive(true).unicode(false).dot_matches_new_line(true).size_limit(64 << 20).build().ok()
+    });
+    let first = set.as_ref()?.matches(text.as_bytes()).into_iter().next()?;
+    ENVELOPES.get(first).map(|(kind, _)| *kind)
+}
+
+/// What a waiting reason, or the reason of a failed action in `with REASON: "…"`, is about.
+pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
+    Some(match reason {
+        "ErrImagePull"
+        | "ImagePullBackOff"
+        | "ErrImageNeverPull"
+        | "InvalidImageName"
+        | "ImageInspectError"
+        | "RegistryUnavailable"
+        | "SignatureValidationFailed" => Kind::Pull,
+        "CreateContainerConfigError" => Kind::Config,
+        "CreateContainerError" | "PreCreateHookError" => Kind::Create,
+        "RunContainerError" | "PreStartHookError" | "StartError" | "ContainerCannotRun" => Kind::Start,
+        "PostStartHookError" | "FailedPostStartHook" | "FailedPreStopHook" => Kind::Hook,
+        "CreatePodSandboxError" | "ConfigPodSandboxError" | "FailedCreatePodSandBox" | "FailedPodSandBoxStatus" => {
+            match area(text) {
+                Some(kind @ (Kind::Pause | Kind::Network)) => kind,
+                _ => Kind::Sandbox,
+            }
+        }
+        "NetworkNotReady" => Kind::Network,
+        "KillPodSandboxError" => Kind::Teardown,
+        "KillContainerError" | "ExceededGracePeriod" => Kind::Kill,
+        "FailedKillPod" => match area(text) {
+            Some(kind @ Kind::Teardown) => kind,
+            _ => Kind::Kill,
+        },
+        "FailedMount" | "FailedMapVolume" | "VolumePermissionChangeInProgress" => match area(text) {
+            Some(kind @ (Kind::Attach | Kind::Unmount)) => kind,
+            _ => Kind::Mount,
+        },
+        "FailedAttachVolume" => Kind::Attach,
+        "FailedDetachVolume" | "FailedUnMount" | "FailedUnmount" => Kind::Unmount,
+        "InspectFailed" => Kind::Pull,
+        "Unhealthy" | "ProbeError" | "ProbeWarning" => Kind::Probe,
+        "FailedScheduling" => Kind::Schedule,
+        "ResizeDeferred" | "ResizeInfeasible" | "ResizeError" => Kind::Resize,
+        _ => return None,
+    })
+}
+
+/// `failed to "ACTION" for "NAME" with REASON: "MESSAGE"`, the form of the kubelet's sync errors: the reasons in it.
+pub fn sync_reason(text: &str) -> Option<&str> {
+    let (_, after) = text.split_once("failed to \"")?;
+    let (_, after) = after.split_once(" with ")?;
+    let end = after.find(|c: char| !c.is_ascii_alphanumeric())?;
+    after.get(..end).filter(|reason| !reason.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes_of_all_voices() {
+        let cases = [
+            (r#"failed to get sandbox image "registry.k8s.io/pause:3.10": failed to pull image"#, Kind::Pause),
+            (
+                r#"Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "ab": plugin type="bridge" failed (add): x"#,
+                Kind::Network,
+            ),
+            (
+                r#"NetworkPlugin cni failed to set up pod "a_b" network: open /run/flannel/subnet.env: no such file or directory"#,
+                Kind::Network,
+            ),
+            (r#"failed to destroy network for sandbox "ab": plugin type="calico" failed (delete): x"#, Kind::Teardown),
+            ("Failed create pod sandbox: rpc error: code = DeadlineExceeded", Kind::Sandbox),
+            (r#"MountVolume.SetUp failed for volume "v" : mount failed: exit status 32"#, Kind::Mount),
+            (r#"AttachVolume.Attach failed for volume "v" : rpc error"#, Kind::Attach),
+            (r#"orphaned pod "5b2f" found, but volume paths are still present on disk"#, Kind::Unmount),
+            (r#"Failed to pull image "x": rpc error"#, Kind::Pull),
+            (r#"failed to create containerd task: failed to create shim task: OCI runtime create failed"#, Kind::Start),
+            ("Readiness probe failed: dial tcp", Kind::Probe),
+            ("PLEG is not healthy: pleg was last seen active 3m12s ago; threshold is 3m0s", Kind::Loop),
+        ];
+        for (text, kind) in cases {
+            assert_eq!(area(text), Some(kind), "{text}");
+        }
+        assert_eq!(area("eth0: link becomes ready"), None);
+    }
+
+    #[test]
+    fn the_reason_of_a_sync_error() {
+        let text =
+            r#"Error syncing pod, skipping: failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off""#;
+        assert_eq!(sync_reason(text), Some("ImagePullBackOff"));
+        assert_eq!(sync_reason("failed to sync"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! Owns how a container ended: by itself, for memory, by a signal, by the kubelet after a probe or a hook, or unknown.
+//! It must not name a cause: the same end has several.
+
+use super::Subject;
+use crate::model::{Exit, never_ran};
+use crate::observation::{ContainerPhase, Source, Time};
+use crate::pipeline::{ContainerKind, ContainerPlace, Stage};
+use crate::runbook::{Kind, Signal};
+use crate::text::Text;
+
+/// A probe's verdict and the end that it brings lie at most so far apart, besides the grace period, seconds.
+const KILL_WITHIN_S: i64 = 60;
+
+/// The last end of one container.
+struct End {
+    at: Option<Time>,
+    code: i32,
+    reason: Text,
+    message: Text,
+}
+
+pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
+    for c in &s.placed.place.containers {
+        if c.kind == ContainerKind::Ephemeral || !matters(s, c) {
+            continue;
+        }
+        let Some((end, source)) = last_end(s, c) else { continue };
+        let (word, by) = how(s, c, &end);
+        let text = if end.message.is_empty() { by } else { end.message.clone() };
+        let signal = Signal::new(Kind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
+        out.push(signal.times(c.restarts.max(1)).at(end.at));
+    }
+}
+
+/// An end is of interest while the container is not well, or when it was not long ago.
+fn matters(s: &Subject, c: &ContainerPlace) -> bool {
+    if c.restarts == 0 && c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
+        return false;
+    }
+    let failed = s.facts.object().is_some_and(|p| p.status.phase == "Failed");
+    c.running_since.is_none() && (c.stage >= Stage::Running || failed || c.restarts > 0)
+        || s.restarted_lately(c)
+        || (c.restarts > 0 && !c.ready && c.kind != ContainerKind::Init)
+}
+
+fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
+    let source = if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+    let status = s.facts.object().and_then(|p| p.status.all_containers().find(|st| st.name == c.name));
+    let of_api = status.and_then(|st| {
+        let ends = [&st.state.terminated, &st.last_state.terminated];
+        let t = ends.into_iter().flatten().next()?;
+        Some(End { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.clone() })
+    });
+    let of_runtime = s.facts.container(&c.name).filter(|r| r.phase == ContainerPhase::Exited).and_then(|r| {
+        Some(End { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.clone() })
+    });
+    match (of_api, of_runtime) {
+        (Some(api), Some(runtime)) if runtime.at > api.at => Some((runtime, Source::Cri)),
+        (Some(api), _) => Some((api, source)),
+        (None, Some(runtime)) => Some((runtime, Source::Cri)),
+        (None, None) => {
+            let exit: &Exit = s.facts.exits.iter().rfind(|e| e.container == c.name)?;
+            let end =
+                End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
+            Some((end, Source::Cri))
+        }
+    }
+}
+
+/// The word, and who says so.
+fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
+    let none = Text::default();
+    match end.reason.as_str() {
+        "OOMKilled" => return ("oom", none),
+        "ContainerStatusUnknown" | "Unknown" => return ("lost", none),
+        reason if never_ran(reason) => return ("start-error", none),
+        _ => {}
+    }
+    // A program may handle TERM and end with any code, 0 too: who asked it to stop decides.
+    if let Some((word, by)) = killed_by_kubelet(s, c, end) {
+        return (word, by);
+    }
+    if let Some(line) = kernel_oom(s, end) {
+        return ("oom-suspected", line);
+    }
+    match end.code {
+        0 => ("completed", none),
+        137 => ("killed", none),
+        143 => ("stopped", none),
+        129..=165 => ("signal", none),
+        255 if end.reason == "Unknown" => ("lost", none),
+        _ => ("error", none),
+    }
+}
+
+fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'static str, Text)> {
+    let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
+    let near = |at: Option<Time>| match (at, end.at) {
+        (Some(said), Some(ended)) => {
+            let after = (ended - said).num_seconds();
+            (-KILL_WITHIN_S..=grace + KILL_WITHIN_S).contains(&after)
+        }
+        // Times that are not known do not contradict.
+        _ => true,
+    };
+    let killing = s.facts.events_of(&c.name).filter(|e| e.reason == "Killing");
+    for event in killing {
+        let text = event.message.to_lowercase();
+        let word = match () {
+            () if text.contains("liveness probe") => "liveness",
+            () if text.contains("startup probe") => "startup",
+            () if text.contains("poststarthook") => "hook",
+            () => continue,
+        };
+        // Repeats are folded into one event: any of its times may be this one's.
+        if near(event.last()) || event.times() > 1 {
+            return Some((word, event.message.clone()));
+        }
+    }
+    if s.facts.events_of(&c.name).any(|e| e.reason == "FailedPostStartHook" && (near(e.last()) || e.times() > 1)) {
+        return Some(("hook", Text::default()));
+    }
+    None
+}
+
+/// The kernel's own word that it killed a process of this pod, for a container whose end does not say so.
+fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
+    if end.code == 0 {
+        return None;
+    }
+    let own = s.facts.log_lines().filter(|l| l.source == Source::KernelLog);
+    let oom = own.filter(|l| {
+        l.text.contains("oom-kill") || l.text.contains("out of memory") || l.text.contains("Out of memory")
+    });
+    let near = |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= KILL_WITHIN_S);
+    oom.filter(|l| near(l.at)).map(|l| l.text.clone()).last()
+}

@@ -1,0 +1,127 @@
+//! Owns the signals in events: about the pod, its claims and its owner.
+//! It must not count an event that repeats what the status says as a second proof.
+
+use super::Subject;
+use crate::diagnose::area;
+use crate::diagnose::scheduler::{Schedule, split};
+use crate::model::Snapshot;
+use crate::objects::Event;
+use crate::observation::{Source, Time};
+use crate::pipeline::Stage;
+use crate::runbook::{Kind, Signal};
+use crate::text::Text;
+
+const SOURCE: Source = Source::ApiEvents;
+
+pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
+    let scheduling = s.placed.place.stage == Stage::Scheduling;
+    let mut scheduled = false;
+    for event in &s.facts.events {
+        // The newest attempt alone counts: what kept it from a node before may be over.
+        if event.reason == "FailedScheduling" {
+            if scheduling && !scheduled {
+                scheduled = true;
+                schedule(&split(&event.message), SOURCE, event.last(), event.times(), out);
+            }
+            continue;
+        }
+        one(event, out);
+    }
+    if scheduling {
+        claims(s, out);
+    }
+}
+
+/// One event on a pod.
+fn one(event: &Event, out: &mut Vec<Signal>) {
+    let container = event.involved_object.container().map(Text::new).unwrap_or_default();
+    let signal = |kind: Kind, word: Text| {
+        Signal::new(kind, SOURCE, word, event.message.clone()).of(&container).times(event.times()).at(event.last())
+    };
+    let (reason, text) = (&event.reason, event.message.as_str());
+    let kind = match reason.as_str() {
+        // The word for a failure of five kinds: the message tells which.
+        "Failed" | "FailedSync" | "Error" | "BackOff" | "FailedCreatePodContainer" => {
+            area::sync_reason(text).and_then(|r| area::of_reason(r, text)).or_else(|| failed(text))
+        }
+        other => area::of_reason(other, text),
+    };
+    match kind {
+        Some(Kind::Probe) => out.push(signal(Kind::Probe, probe_word(text))),
+        Some(Kind::Hook) => out.push(signal(Kind::Hook, hook_word(reason, text))),
+        Some(Kind::Resize) => {
+            let word = reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase();
+            out.push(signal(Kind::Resize, word.into()));
+        }
+        Some(kind) => out.push(signal(kind, reason.clone())),
+        None => {}
+    }
+    out.push(signal(Kind::Event, reason.clone()));
+}
+
+fn failed(text: &str) -> Option<Kind> {
+    if text.starts_with("Back-off restarting") {
+        return None;
+    }
+    let inner = text.strip_prefix("Error: ").unwrap_or(text);
+    let word = inner.split(':').next().unwrap_or(inner);
+    area::of_reason(word, inner).or_else(|| area::area(inner)).or_else(|| {
+        // `Error: secret "x" not found`: what the configuration of a container lacks has no envelope.
+        text.starts_with("Error: ").then_some(Kind::Config)
+    })
+}
+
+/// `liveness`, `readiness` or `startup`.
+pub(super) fn probe_word(text: &str) -> Text {
+    let lower = text.to_lowercase();
+    let named = ["liveness", "readiness", "startup"].into_iter().find(|w| lower.contains(w));
+    named.unwrap_or_default().into()
+}
+
+pub(super) fn hook_word(reason: &str, text: &str) -> Text {
+    let either = format!("{reason} {text}").to_lowercase();
+    if either.contains("prestop") { "pre-stop".into() } else { "post-start".into() }
+}
+
+/// The reasons of a scheduling attempt.
+pub(super) fn schedule(schedule: &Schedule, source: Source, at: Option<Time>, count: u32, out: &mut Vec<Signal>) {
+    for reason in &schedule.reasons {
+        let signal = Signal::new(Kind::Schedule, source, "", reason.text.as_str()).at(at).times(count);
+        out.push(match reason.nodes {
+            Some(n) => signal.code(n),
+            None => signal,
+        });
+    }
+}
+
+/// Events about the claims that the pod's volumes name, or that are named after the pod.
+fn claims(s: &Subject, out: &mut Vec<Signal>) {
+    let named: Vec<&Text> = s
+        .facts
+        .object()
+        .into_iter()
+        .flat_map(|p| &p.spec.volumes)
+        .map(|v| &v.persistent_volume_claim.claim_name)
+        .filter(|name| !name.is_empty())
+        .collect();
+    for event in s.snapshot.events_elsewhere.iter() {
+        let about = &event.involved_object;
+        let own = named.contains(&&about.name) || (named.is_empty() && about.name.contains(s.facts.name.as_str()));
+        if about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && own {
+            let signal = Signal::new(Kind::Claim, SOURCE, event.reason.clone(), event.message.clone());
+            out.push(signal.times(event.times()).at(event.last()));
+        }
+    }
+}
+
+/// Events about owners whose pods would have this name: a pod that was never created has no object.
+pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
+    for event in snapshot.events_elsewhere.iter() {
+        let about = &event.involved_object;
+        let same = namespace.is_empty() || about.namespace == *namespace;
+        if same && (about.name == *name || name.starts_with(&format!("{}-", about.name))) {
+            let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
+            out.push(signal.times(event.times()).at(event.last()));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Owns the making of signals: what each source says of a pod or of the node, typed once, with its time.
+//! It must not weigh them; it drops only what is over and done with.
+
+mod ends;
+mod events;
+mod lines;
+mod node;
+mod status;
+
+use crate::model::{PodFacts, Snapshot};
+use crate::observation::{Source, Time};
+use crate::pipeline::{ContainerPlace, Placed, Stage, StageState};
+use crate::runbook::{Kind, Signal};
+
+/// A pod that is looked at.
+pub(super) struct Subject<'a> {
+    pub facts: &'a PodFacts,
+    pub placed: &'a Placed,
+    pub snapshot: &'a Snapshot,
+    pub now: Time,
+}
+
+/// Everything that is said of a pod and is not over.
+pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
+    let subject = Subject { facts: &placed.facts, placed, snapshot, now };
+    let mut out = Vec::new();
+    status::extract(&subject, &mut out);
+    ends::extract(&subject, &mut out);
+    events::extract(&subject, &mut out);
+    lines::of_pod(&subject, &mut out);
+    out.retain(|signal| subject.is_current(signal));
+    out
+}
+
+/// Everything that is said of the node. With `whole`, lines about single pods too: a log is all that is known.
+pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal> {
+    let mut out = Vec::new();
+    node::extract(snapshot, now, &mut out);
+    lines::of_node(snapshot, whole, &mut out);
+    out
+}
+
+/// What logs and events say of something that no source has as an object.
+pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<Signal> {
+    let mut out = Vec::new();
+    lines::of_name(snapshot, namespace, name, &mut out);
+    events::of_owner(snapshot, namespace, name, &mut out);
+    out
+}
+
+/// The stage whose failure a kind is about.
+fn stage_of(kind: Kind) -> Option<Stage> {
+    Some(match kind {
+        Kind::Schedule | Kind::Gate | Kind::Claim => Stage::Scheduling,
+        Kind::Rejected => Stage::Admission,
+        Kind::Mount | Kind::Attach => Stage::Volumes,
+        Kind::Pause | Kind::Network | Kind::Sandbox => Stage::Sandbox,
+        Kind::Pull => Stage::Image,
+        Kind::Config | Kind::Create => Stage::Create,
+        Kind::Start => Stage::Start,
+        Kind::Probe => Stage::Probes,
+        Kind::Kill | Kind::Teardown | Kind::Unmount => Stage::Terminating,
+        _ => return None,
+    })
+}
+
+impl Subject<'_> {
+    fn container(&self, name: &str) -> Option<&ContainerPlace> {
+        self.placed.place.containers.iter().find(|c| c.name == *name)
+    }
+
+    fn terminating(&self) -> bool {
+        self.placed.place.stage == Stage::Terminating
+    }
+
+    /// False for what the pod has left behind it: a failed mount of a pod whose volumes are mounted explains nothing.
+    fn is_current(&self, signal: &Signal) -> bool {
+        // What CRI, a condition or a status says is the state now; what an event or a line says may be over.
+        let told = matches!(
+            signal.source,
+            Source::ApiEvents | Source::KubeletLog | Source::RuntimeLog | Source::KernelLog | Source::OtherLog
+        );
+        let Some(stage) = stage_of(signal.kind).filter(|_| told) else { return true };
+        let place = &self.placed.place;
+        if self.terminating() && stage != Stage::Terminating {
+            return false;
+        }
+        match stage {
+            Stage::Terminating => {
+                let unsettled = matches!(place.state, StageState::Failed) || place.stage < Stage::Running;
+                self.terminating() || (unsettled && signal.kind != Kind::Unmount)
+            }
+            Stage::Image | Stage::Create | Stage::Start | Stage::Probes => self.concerns_container(signal, stage),
+            _ if place.stage == stage => true,
+            _ => place.step(stage).is_some_and(|s| !matches!(s.state, StageState::Done | StageState::Skipped)),
+        }
+    }
+
+    fn concerns_container(&self, signal: &Signal, stage: Stage) -> bool {
+        let open = |c: &ContainerPlace| match stage {
+            Stage::Image => c.stage == Stage::Image,
+            Stage::Create => matches!(c.stage, Stage::Image | Stage::Create),
+            Stage::Start => c.running_since.is_none() && c.stage >= Stage::Create && c.state == StageState::Failed,
+            // Probes speak of the run under way, or of the one that they ended.
+            _ => !c.ready || c.stage == Stage::Probes || self.restarted_lately(c),
+        };
+        if signal.container.is_empty() {
+            return self.placed.place.containers.is_empty() || self.placed.place.containers.iter().any(open);
+        }
+        self.container(&signal.container).is_none_or(open)
+    }
+
+    /// Within what the kubelet remembers of restarts.
+    fn restarted_lately(&self, c: &ContainerPlace) -> bool {
+        let end = c.last_exit.as_ref().and_then(|(.., at)| *at);
+        c.restarts > 0 && end.is_some_and(|at| (self.now - at).num_seconds() < super::UNSTEADY_S)
+    }
+}

@@ -1,0 +1,104 @@
+//! Owns the signals about the node: conditions, events, taints, metrics, systemd's word, and what we observe ourselves.
+//! It must not look at a single pod.
+
+use super::lines::loop_reasons;
+use crate::model::{Alarm, Snapshot};
+use crate::objects::Node;
+use crate::observation::{Call, Source, Time};
+use crate::runbook::{Kind, Signal};
+
+/// An event of the node that is older says nothing of now, seconds; repeats count by their last time.
+const EVENT_AGE_S: i64 = 3600;
+
+pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
+    if let Some(node) = &snapshot.node {
+        conditions(node, now, out);
+    }
+    for event in &snapshot.node_events {
+        if event.last().is_some_and(|at| (now - at).num_seconds() <= EVENT_AGE_S) {
+            let signal = Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
+            out.push(signal.times(event.times()).at(event.last()));
+        }
+    }
+    if let Some((at, error)) = &snapshot.loop_blocked {
+        for reason in loop_reasons(error) {
+            out.push(Signal::new(Kind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
+        }
+    }
+    for alarm in snapshot.alarms(now) {
+        let lasted = (now - alarm.since()).num_seconds();
+        let (source, word) = match &alarm {
+            Alarm::Unanswered { call: Call::CriList, .. } => (Source::Cri, "runtime-unanswered"),
+            Alarm::Unanswered { source, call: Call::Healthz, .. } => (*source, "kubelet-unanswered"),
+            Alarm::Unanswered { .. } => continue,
+            Alarm::PlegSilent { .. } => (Source::KubeletMetrics, "pleg-silent"),
+            Alarm::PullStalled { .. } => (Source::Pulls, "pull-stalled"),
+        };
+        out.push(Signal::new(Kind::Watched, source, word, "").code(lasted).at(Some(alarm.since())));
+    }
+    runtime(snapshot, out);
+    for unit in snapshot.machine.units.values() {
+        let what = if unit.name.contains("kubelet") { "kubelet" } else { "runtime" };
+        if unit.active != "active" && unit.active != "reloading" {
+            let text = format!("{} is {} ({})", unit.name, unit.active, unit.sub);
+            out.push(Signal::new(Kind::Watched, Source::Machine, format!("{what}-inactive"), text));
+        }
+        if let Some(restarts) = unit.restarts.filter(|n| *n > 0) {
+            let text = format!("{} was restarted {restarts} times by systemd", unit.name);
+            let signal = Signal::new(Kind::Watched, Source::Machine, format!("{what}-restarts"), text);
+            out.push(signal.code(i64::from(restarts)));
+        }
+    }
+    metrics(snapshot, now, out);
+}
+
+fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
+    let mut heartbeat = None;
+    for c in &node.status.conditions {
+        let word = format!("{}={}/{}", c.kind, c.status, c.reason);
+        let age = c.last_transition_time.map_or(0, |at| (now - at).num_seconds());
+        let signal = Signal::new(Kind::NodeCondition, Source::ApiNode, word, c.message.clone());
+        out.push(signal.code(age).at(c.last_transition_time));
+        heartbeat = heartbeat.max(c.last_heartbeat_time);
+        if c.kind == "Ready" && c.status == "False" {
+            for reason in loop_reasons(&c.message) {
+                out.push(Signal::new(Kind::Loop, Source::ApiNode, "", reason).at(c.last_heartbeat_time));
+            }
+        }
+    }
+    if let Some(at) = heartbeat {
+        let age = (now - at).num_seconds();
+        out.push(Signal::new(Kind::Watched, Source::ApiNode, "heartbeat-age", "").code(age).at(Some(at)));
+    }
+    for taint in &node.spec.taints {
+        out.push(Signal::new(Kind::Taint, Source::ApiNode, taint.key.clone(), taint.effect.clone()));
+    }
+    if node.spec.unschedulable {
+        out.push(Signal::new(Kind::Taint, Source::ApiNode, "unschedulable", "cordoned"));
+    }
+}
+
+fn runtime(snapshot: &Snapshot, out: &mut Vec<Signal>) {
+    let Some(status) = &snapshot.runtime else { return };
+    for c in status.conditions.iter().filter(|c| !c.ok) {
+        let kind = if c.kind.starts_with("Runtime") { "RuntimeReady" } else { "NetworkReady" };
+        let text = format!("{kind}=false reason:{} message:{}", c.reason, c.message);
+        out.push(Signal::new(Kind::Loop, Source::Cri, "", text));
+    }
+}
+
+fn metrics(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
+    let kubelet = &snapshot.kubelet;
+    let at = kubelet.scraped_at();
+    let mut put = |word: &str, value: i64, text: String| {
+        out.push(Signal::new(Kind::Metric, Source::KubeletMetrics, word, text).code(value).at(at));
+    };
+    if let Some(seen) = kubelet.last_seen() {
+        let age = (at.unwrap_or(now) - seen).num_seconds();
+        put("pleg-last-seen-age", age, format!("kubelet_pleg_last_seen_seconds is {age} s old"));
+        let threshold = kubelet.relist_threshold().num_seconds();
+        if age > threshold {
+            put("pleg-over-threshold", age, format!("PLEG was last seen {age} s ago; its threshold is {threshold} s"));
+        }
+    }
+}

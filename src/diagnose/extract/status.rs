@@ -1,0 +1,133 @@
+//! Owns the signals in a pod's object: status, conditions, waiting reasons, gates, and properties that rules ask for.
+//! It must not look at events or logs.
+
+use super::Subject;
+use crate::diagnose::area;
+use crate::diagnose::scheduler;
+use crate::model::never_ran;
+use crate::objects::{ContainerStatus, Pod};
+use crate::observation::{Source, Time};
+use crate::pipeline::Stage;
+use crate::runbook::{Kind, Signal};
+
+pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
+    let place = &s.placed.place;
+    let waited = place.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
+    let word = format!("{}={}", place.stage.name(), place.state.name());
+    out.push(Signal::new(Kind::Place, place.status_from, word, place.reason.clone()).code(waited).at(place.since));
+    for c in &place.containers {
+        let word = format!("container-{}={}", c.stage.name(), c.state.name());
+        let lasted = c.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
+        out.push(
+            Signal::new(Kind::Place, place.status_from, word, c.message.clone()).of(&c.name).code(lasted).at(c.since),
+        );
+    }
+    if s.facts.is_static() {
+        out.push(property(place.status_from, "static", ""));
+    }
+    let Some(pod) = s.facts.object() else { return };
+    let source = if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+    conditions(s, pod, source, out);
+    traits(pod, source, out);
+    let status = &pod.status;
+    if status.phase == "Failed" && !status.reason.is_empty() {
+        let signal = |kind| Signal::new(kind, source, status.reason.clone(), status.message.clone()).at(place.since);
+        out.push(signal(Kind::Status));
+        let ran = status.all_containers().any(|c| c.state.terminated.is_some() || c.last_state.terminated.is_some());
+        if !ran || status.message.starts_with("Pod was rejected") || place.stage == Stage::Admission {
+            out.push(signal(Kind::Rejected));
+        }
+    }
+    for gate in &pod.spec.scheduling_gates {
+        out.push(Signal::new(Kind::Gate, source, "", gate.name.clone()));
+    }
+    for status in status.all_containers() {
+        waiting(s, status, source, out);
+    }
+}
+
+fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
+    for c in &pod.status.conditions {
+        let word = match c.reason.is_empty() {
+            true => format!("{}={}", c.kind, c.status),
+            false => format!("{}={}/{}", c.kind, c.status, c.reason),
+        };
+        let at: Option<Time> = c.last_transition_time;
+        out.push(Signal::new(Kind::Condition, source, word, c.message.clone()).at(at));
+        if c.kind == "PodScheduled" && !c.is_true() && s.placed.place.stage == Stage::Scheduling {
+            super::events::schedule(&scheduler::split(&c.message), source, at, 1, out);
+        }
+        if c.kind == "PodResizePending" {
+            let word = match c.reason.as_str() {
+                "Deferred" => "deferred",
+                "Infeasible" => "infeasible",
+                _ => "error",
+            };
+            out.push(Signal::new(Kind::Resize, source, word, c.message.clone()).at(at));
+        }
+        if c.kind == "PodResizeInProgress" && c.reason == "Error" {
+            out.push(Signal::new(Kind::Resize, source, "error", c.message.clone()).at(at));
+        }
+    }
+    let resize = match pod.status.resize.as_str() {
+        "Deferred" => "deferred",
+        "Infeasible" => "infeasible",
+        _ => return,
+    };
+    out.push(Signal::new(Kind::Resize, source, resize, pod.status.resize.clone()));
+}
+
+fn traits(pod: &Pod, source: Source, out: &mut Vec<Signal>) {
+    let spec = &pod.spec;
+    let mut put = |word: &str, text: &str| out.push(property(source, word, text));
+    put("restart-policy", &spec.restart_policy);
+    put("phase", &pod.status.phase);
+    put("qos", &pod.status.qos_class);
+    if spec.host_network {
+        put("host-network", "");
+    }
+    if pod.metadata.deletion_timestamp.is_some() {
+        put("terminating", "");
+    }
+    if spec.node_name.is_empty() {
+        put("unbound", "");
+    }
+    if !spec.runtime_class_name.is_empty() {
+        put("runtime-class", &spec.runtime_class_name);
+    }
+    if !matches!(spec.scheduler_name.as_str(), "" | "default-scheduler") {
+        put("scheduler", &spec.scheduler_name);
+    }
+    pod.metadata.finalizers.iter().for_each(|f| put("finalizer", f));
+    for gate in &spec.readiness_gates {
+        if !pod.status.is_true(&gate.condition_type) {
+            put("readiness-gate", &gate.condition_type);
+        }
+    }
+    if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
+        put("owner", &format!("{}/{}", owner.kind, owner.name));
+    }
+}
+
+fn property(source: Source, word: &str, text: &str) -> Signal {
+    Signal::new(Kind::Trait, source, word, text)
+}
+
+fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<Signal>) {
+    let since = s.facts.word_since.iter().find(|(c, _)| *c == status.name).map(|(_, since)| *since);
+    // Over: the runtime shows the container running.
+    let runs = s.container(&status.name).is_some_and(|c| c.running_since.is_some());
+    if let Some(w) = status.state.waiting.as_ref().filter(|w| !w.reason.is_empty() && !runs) {
+        let signal = |kind| Signal::new(kind, source, w.reason.clone(), w.message.clone()).of(&status.name).at(since);
+        out.push(signal(Kind::Waiting));
+        if let Some(kind) = area::of_reason(&w.reason, &w.message) {
+            out.push(signal(kind));
+        }
+    }
+    // The runtime's reason for not starting it stays here while the back-off is shown.
+    let ends = [&status.state.terminated, &status.last_state.terminated];
+    if let Some(t) = ends.into_iter().flatten().find(|t| never_ran(&t.reason)).filter(|_| !runs) {
+        let signal = Signal::new(Kind::Start, source, t.reason.clone(), t.message.clone());
+        out.push(signal.of(&status.name).at(t.finished_at).code(i64::from(t.exit_code)));
+    }
+}

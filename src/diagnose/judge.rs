@@ -1,0 +1,160 @@
+//! Owns the choice among what the rules prove: the deepest cause first, each cause once, no more than a few.
+//! It must not look at pods or nodes, only at what matched.
+
+use std::collections::BTreeMap;
+
+use super::finding::{Finding, Todo};
+use crate::observation::Time;
+use crate::pipeline::{Evidence, Next, Stage};
+use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
+use crate::text::Text;
+
+/// Causes told of one subject.
+const TOLD: usize = 4;
+/// Pieces of evidence told of one cause.
+const EVIDENCE: usize = 5;
+/// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
+const AT_ITS_PLACE: i32 = 8;
+/// What the evidence only allows is told after what it says.
+const UNSURE: i32 = 12;
+
+/// What is judged by.
+pub(super) struct Bench<'a> {
+    pub book: &'a Runbook,
+    /// Where the subject stands, if it is a pod that is placed.
+    pub stage: Option<Stage>,
+    /// Names of the subject, for texts and commands.
+    pub vars: &'a dyn Fn(&str) -> Vars,
+    pub next: Option<Next>,
+}
+
+struct Candidate<'a> {
+    hit: Hit,
+    rule: &'a Rule,
+    cause: &'a Cause,
+    rank: i32,
+    newest: Option<Time>,
+}
+
+/// The findings that the signals support.
+pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
+    let mut best: BTreeMap<&str, Candidate> = BTreeMap::new();
+    for hit in bench.book.hits(signals) {
+        let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
+        let Some(cause) = bench.book.cause(&rule.cause) else { continue };
+        let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
+        let unsure = match rule.confidence {
+            Confidence::Certain => 0,
+            Confidence::Likely => UNSURE / 2,
+            Confidence::Possible => UNSURE,
+        };
+        let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure;
+        let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
+        let candidate = Candidate { hit, rule, cause, rank, newest };
+        match best.get_mut(rule.cause.as_str()) {
+            Some(old) if !candidate.beats(old) => old.hit.signals.extend(candidate.hit.signals),
+            Some(old) => {
+                let more = std::mem::take(&mut old.hit.signals);
+                *old = candidate;
+                old.hit.signals.extend(more);
+            }
+            None => _ = best.insert(rule.cause.as_str(), candidate),
+        }
+    }
+    let mut all: Vec<Candidate> = best.into_values().collect();
+    all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
+    all.truncate(TOLD);
+    all.into_iter().map(|c| c.finding(bench, signals)).collect()
+}
+
+impl Candidate<'_> {
+    fn key(&self) -> (i32, Confidence, Option<Time>) {
+        (self.rank, self.rule.confidence, self.newest)
+    }
+
+    fn beats(&self, other: &Self) -> bool {
+        self.key() > other.key()
+    }
+
+    fn finding(mut self, bench: &Bench, signals: &[Signal]) -> Finding {
+        let mut vars = (bench.vars)(&self.hit.container);
+        vars.extend(std::mem::take(&mut self.hit.vars));
+        let stage = match (self.cause.place, bench.stage) {
+            (Place::Any, Some(stage)) => stage.name(),
+            (Place::Any, None) => Place::Node.name(),
+            (place, _) => place.name(),
+        };
+        let explanation = self.rule.explanation.as_ref().unwrap_or(&self.cause.explanation);
+        Finding {
+            cause: Text::new(&self.rule.cause),
+            stage,
+            confidence: self.rule.confidence,
+            severity: self.cause.severity,
+            title: self.cause.title.fill(&vars).into(),
+            explanation: explanation.fill(&vars).into(),
+            container: self.hit.container.as_str().into(),
+            evidence: evidence(&self.hit, signals),
+            next: bench.next,
+            steps: steps(self.cause, &vars),
+            docs: self.cause.docs.clone(),
+        }
+    }
+}
+
+/// The steps of an entry, filled in.
+pub(super) fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
+    let step = |s: &crate::runbook::Step| Todo {
+        text: s.text.fill(vars).into(),
+        command: s.run.as_ref().map(|run| run.command(vars).into()),
+        disrupts: match &s.effect {
+            Effect::Looks => None,
+            Effect::Disrupts(what) => Some(what.as_str().into()),
+        },
+    };
+    cause.steps.iter().map(step).collect()
+}
+
+fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
+    let mut used: Vec<&Signal> = hit.signals.iter().filter_map(|s| signals.get(*s)).collect();
+    used.sort_by_key(|s| std::cmp::Reverse(s.at));
+    let mut out: Vec<Evidence> = Vec::new();
+    for signal in used {
+        let text = said(signal);
+        // The same words from the same source, found by two rules or under two kinds, are one piece of evidence.
+        if !text.is_empty() && !out.iter().any(|e| e.text == text && e.source == signal.source) {
+            out.push(Evidence::new(signal.source, signal.at, text));
+        }
+    }
+    out.truncate(EVIDENCE);
+    out
+}
+
+fn said(signal: &Signal) -> Text {
+    let times = if signal.count > 1 { format!(" (x{})", signal.count) } else { String::new() };
+    let code = |what: &str| signal.code.map(|c| format!("{what}{c}")).unwrap_or_default();
+    match signal.kind {
+        Kind::Ended => {
+            let text = if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) };
+            let restarts = if signal.count > 1 { format!(", {} restarts", signal.count) } else { String::new() };
+            format!("{} ended: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
+        }
+        Kind::Schedule => format!(
+            "FailedScheduling{times}: {}{}",
+            signal.code.map(|n| format!("{n} ")).unwrap_or_default(),
+            signal.text
+        )
+        .into(),
+        Kind::Watched if signal.text.is_empty() => {
+            format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into()
+        }
+        Kind::Place => format!(
+            "stands at {}{}",
+            signal.word.replace('=', ", "),
+            if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }
+        )
+        .into(),
+        _ if signal.word.is_empty() => format!("{}{times}", signal.text).into(),
+        _ if signal.text.is_empty() => format!("{}{times}", signal.word).into(),
+        _ => format!("{}{times}: {}", signal.word, signal.text).into(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Owns the names of a subject that texts and commands of the runbook may ask for.
+//! It must not invent one: what is unknown is absent, and reads as its alternative.
+
+use crate::model::{PodFacts, bare_id};
+use crate::observation::Time;
+use crate::pipeline::{Placed, human_duration};
+use crate::runbook::Vars;
+
+/// The names of a pod, with `container` as the one in question.
+pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: Time) -> Vars {
+    let (facts, place) = (&placed.facts, &placed.place);
+    let mut vars = Vars::new();
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            vars.insert(name.to_owned(), value.to_owned());
+        }
+    };
+    put("pod", &facts.name);
+    put("namespace", &facts.namespace);
+    put("uid", &facts.key);
+    put("runtime_unit", runtime_unit);
+    put("reason", &place.status.word);
+    put("message", &place.reason.one_line());
+    if let Some(since) = place.since {
+        put("waited", &human_duration((now - since).max(chrono::TimeDelta::zero())));
+    }
+    if let Some(sandbox) = facts.sandbox() {
+        put("sandbox_id", &sandbox.id);
+    }
+    let in_question = place.containers.iter().find(|c| c.name == *container).or_else(|| {
+        // Nothing names one: the one that is not well, or the only one.
+        let troubled = place.containers.iter().max_by_key(|c| c.state == crate::pipeline::StageState::Failed);
+        troubled.filter(|_| container.is_empty())
+    });
+    if let Some(c) = in_question {
+        put("container", &c.name);
+        put("image", &c.image);
+        put("restarts", &c.restarts.to_string());
+        if let Some((code, ..)) = &c.last_exit {
+            put("exit", &code.to_string());
+            if let Some(name) = signal_name(*code) {
+                put("signal_name", name);
+            }
+        }
+        if let Some(id) = container_id(facts, &c.name) {
+            put("container_id", &id);
+        }
+    }
+    if let Some(pod) = facts.object() {
+        put("node", &pod.spec.node_name);
+        put("ip", &pod.status.pod_ip);
+        put("runtime_class", &pod.spec.runtime_class_name);
+        put("scheduler", &pod.spec.scheduler_name);
+        let join = |names: Vec<&str>| names.join(", ");
+        put("finalizers", &join(pod.metadata.finalizers.iter().map(|f| f.as_str()).collect()));
+        put("gates", &join(pod.spec.scheduling_gates.iter().map(|g| g.name.as_str()).collect()));
+        if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
+            put("owner", &format!("{}/{}", owner.kind.to_lowercase(), owner.name));
+        }
+        let claim = pod.spec.volumes.iter().map(|v| &v.persistent_volume_claim.claim_name).find(|c| !c.is_empty());
+        if let Some(claim) = claim {
+            put("claim", claim);
+        }
+        if let Some(grace) = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds) {
+            put("grace", &grace.to_string());
+        }
+    }
+    vars
+}
+
+/// The names of a node.
+pub(super) fn of_node(name: &str, runtime_unit: &str) -> Vars {
+    let pairs = [("node", name), ("runtime_unit", runtime_unit)];
+    pairs.into_iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+fn container_id(facts: &PodFacts, name: &str) -> Option<String> {
+    if let Some(container) = facts.container(name) {
+        return Some(container.id.to_string());
+    }
+    let status = facts.object()?.status.all_containers().find(|c| c.name == *name)?;
+    let id = bare_id(&status.container_id);
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
+/// The signal behind an exit code over 128, by its number on Linux.
+pub fn signal_name(exit_code: i32) -> Option<&'static str> {
+    Some(match exit_code - 128 {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        31 => "SIGSYS",
+        _ => return None,
+    })
+}

@@ -1,0 +1,115 @@
+//! Owns the log lines that were kept: repeats folded, bounded for each pod and source.
+//! It must not judge a line, and no source's lines may push out another's.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::observation::{LogEntry, LogKind, Source, Time};
+use crate::text::Text;
+
+/// Different lines kept of one pod and source.
+const OF_POD: usize = 12;
+/// Different lines kept of the node and one source.
+const OF_NODE: usize = 96;
+/// Lines kept of what one pod's containers wrote.
+const OF_OUTPUT: usize = 40;
+
+/// A line, and its repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Whose log.
+    pub source: Source,
+    /// The container that wrote it; empty for the logs of the node.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub container: Text,
+    /// It is an error or a warning.
+    #[serde(default)]
+    pub severe: bool,
+    /// When it, or one that differs in numbers alone, was first seen.
+    pub first: Time,
+    /// When it was last seen.
+    pub at: Time,
+    /// How often.
+    pub count: u32,
+    /// The latest of them.
+    pub text: Text,
+    shape: u64,
+}
+
+/// The lines of one pod, or of the node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lines(BTreeMap<Source, VecDeque<Line>>);
+
+impl Lines {
+    /// Takes in a line; false when its entry has no text that is kept.
+    pub(super) fn take(&mut self, source: Source, entry: &LogEntry, of_node: bool) -> bool {
+        let Some(text) = entry.what.text() else { return false };
+        let container = entry.what.container().cloned().unwrap_or_default();
+        let lines = self.0.entry(source).or_default();
+        let shape = shape(&text);
+        let output = matches!(entry.what, LogKind::Output { .. });
+        // The order of what a program writes means something; a node's log repeats itself.
+        if !output
+            && let Some(i) = lines.iter().position(|l| l.shape == shape && l.container == container)
+            && let Some(mut line) = lines.remove(i)
+        {
+            (line.text, line.at, line.count) = (text, line.at.max(entry.at), line.count.saturating_add(1));
+            line.severe |= entry.severe;
+            lines.push_back(line);
+            return true;
+        }
+        let line =
+            Line { source, container, severe: entry.severe, first: entry.at, at: entry.at, count: 1, text, shape };
+        lines.push_back(line);
+        let most = if output { OF_OUTPUT } else { [OF_POD, OF_NODE][usize::from(of_node)] };
+        if lines.len() > most {
+            lines.pop_front();
+        }
+        true
+    }
+
+    /// Every line, source by source, each oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Line> {
+        self.0.values().flatten()
+    }
+
+    /// When the last of them was seen.
+    pub(super) fn last(&self) -> Option<Time> {
+        self.iter().map(|l| l.at).max()
+    }
+}
+
+/// What lines have in common that differ in numbers and ids alone (FNV-1a over the rest).
+fn shape(text: &str) -> u64 {
+    let rest = text.bytes().filter(|b| !b.is_ascii_hexdigit());
+    rest.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(s: i64, message: &str) -> LogEntry {
+        let at = Time::from_timestamp(s, 0).unwrap();
+        let what = LogKind::Other { message: message.into() };
+        LogEntry { at, severe: true, pod: Text::default(), uid: Text::default(), what }
+    }
+
+    #[test]
+    fn repeats_fold_and_the_latest_stays() {
+        let mut lines = Lines::default();
+        lines.take(Source::KubeletLog, &entry(1, "no space on /dev/sda1 (attempt 1)"), false);
+        lines.take(Source::RuntimeLog, &entry(2, "other"), false);
+        lines.take(Source::KubeletLog, &entry(3, "no space on /dev/sda1 (attempt 27)"), false);
+        let got: Vec<_> =
+            lines.iter().map(|l| (l.text.as_str(), l.count, l.first.timestamp(), l.at.timestamp())).collect();
+        assert_eq!(got, [("no space on /dev/sda1 (attempt 27)", 2, 1, 3), ("other", 1, 2, 2)]);
+        for i in 0..200_u32 {
+            let words: String = (0..i).map(|_| 'x').collect();
+            lines.take(Source::KubeletLog, &entry(9, &words), false);
+        }
+        assert_eq!(lines.iter().count(), OF_POD + 1, "one source's lines do not push out another's");
+    }
+}

@@ -1,0 +1,159 @@
+//! Owns an explanation as it is read at three in the morning: one sentence, the evidence, what comes next, what to do.
+//! It must not hold a fact of its own: every line is a finding's or a row's.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::diagnose::{Finding, Todo};
+use crate::observation::Time;
+use crate::runbook::{Cause, Confidence, Effect, Vars};
+use crate::view::{Explained, clock, next_text};
+
+/// Columns that text is folded to where the output is no terminal.
+const WIDTH: usize = 100;
+
+/// The explanation of these subjects.
+pub fn explain_text(subjects: &[Explained], now: Time, width: Option<usize>) -> String {
+    let width = width.unwrap_or(WIDTH).clamp(40, 120);
+    let mut out = String::new();
+    for (i, subject) in subjects.iter().enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        one(subject, now, width, &mut out);
+    }
+    out
+}
+
+fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
+    let name = if e.namespace.is_empty() { e.name.to_string() } else { format!("{}/{}", e.namespace, e.name) };
+    let status = if e.status.is_empty() { String::new() } else { format!("  {}", e.status) };
+    let kind = e.kind.to_lowercase();
+    _ = writeln!(out, "{kind} {name}{status}  (stage {})", e.stage);
+    if let Some(node) = &e.of_node {
+        fold(&format!("the node explains it: {} [{}]", node.title, node.cause), "  ", "  ", width, out);
+    }
+    for (i, finding) in e.diagnosis.findings.iter().enumerate() {
+        if i == 0 {
+            first(finding, now, width, out);
+        } else {
+            _ = writeln!(out, "  also {}: {} [{}]", sure(finding), finding.title, finding.cause);
+        }
+    }
+}
+
+fn sure(f: &Finding) -> &'static str {
+    match f.confidence {
+        Confidence::Certain => "certain",
+        Confidence::Likely => "likely",
+        Confidence::Possible => "possible",
+    }
+}
+
+fn first(f: &Finding, now: Time, width: usize, out: &mut String) {
+    let container = if f.container.is_empty() { String::new() } else { format!(" in container {}", f.container) };
+    fold(&format!("{}{container} [{}, {}]", f.title, f.cause, sure(f)), "  ", "  ", width, out);
+    fold(&f.explanation, "  ", "  ", width, out);
+    if !f.evidence.is_empty() {
+        out.push_str("  evidence\n");
+        for e in &f.evidence {
+            let at = e.at.map_or_else(|| "        ".to_owned(), clock);
+            fold(&e.text, &format!("    {at} {:<12} ", e.source.name()), "                          ", width, out);
+        }
+    }
+    if let Some(next) = &f.next {
+        _ = writeln!(out, "  next      {}", next_text(next, now));
+    }
+    steps(&f.steps, width, out);
+    for doc in &f.docs {
+        _ = writeln!(out, "  see       {doc}");
+    }
+}
+
+fn steps(steps: &[Todo], width: usize, out: &mut String) {
+    if !steps.is_empty() {
+        out.push_str("  to do\n");
+    }
+    for (i, step) in steps.iter().enumerate() {
+        fold(&step.text, &format!("    {}. ", i + 1), "       ", width, out);
+        if let Some(command) = &step.command {
+            // A command is never folded: it is copied whole.
+            _ = writeln!(out, "       $ {command}");
+        }
+        if let Some(disrupts) = &step.disrupts {
+            fold(&format!("! {disrupts}"), "       ", "         ", width, out);
+        }
+    }
+}
+
+/// Entries of the runbook, with places to fill in angle brackets.
+pub fn entry_text(causes: &[Arc<Cause>], width: Option<usize>) -> String {
+    let (width, none) = (width.unwrap_or(WIDTH).clamp(40, 120), Vars::new());
+    let mut out = String::new();
+    for (i, cause) in causes.iter().enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        _ = writeln!(out, "{}  (stage {}, {})", cause.id, cause.place.name(), cause.severity.name());
+        fold(&cause.title.fill(&none), "  ", "  ", width, &mut out);
+        fold(&cause.explanation.fill(&none), "  ", "  ", width, &mut out);
+        let todos: Vec<Todo> = cause
+            .steps
+            .iter()
+            .map(|s| Todo {
+                text: s.text.fill(&none).into(),
+                command: s.run.as_ref().map(|run| run.command(&none).into()),
+                disrupts: match &s.effect {
+                    Effect::Looks => None,
+                    Effect::Disrupts(what) => Some(what.as_str().into()),
+                },
+            })
+            .collect();
+        steps(&todos, width, &mut out);
+        for doc in &cause.docs {
+            _ = writeln!(out, "  see       {doc}");
+        }
+    }
+    out
+}
+
+/// What rules can look for in each subject, one signal a line.
+pub fn signals_text(subjects: &[Explained]) -> String {
+    let mut out = String::new();
+    for subject in subjects {
+        let name = [&*subject.namespace, &*subject.name].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>();
+        _ = writeln!(out, "{} {}", subject.kind.to_lowercase(), name.join("/"));
+        for s in &subject.diagnosis.signals {
+            _ = write!(out, "  {:<14} {:<12}", s.kind.name(), s.source.name());
+            let code = s.code.map(|c| c.to_string()).unwrap_or_default();
+            let count = if s.count > 1 { s.count.to_string() } else { String::new() };
+            let fields = [("word", s.word.as_str()), ("container", &s.container), ("code", &code), ("count", &count)];
+            for (field, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+                _ = write!(out, " {field}={value}");
+            }
+            _ = writeln!(out, " {}", s.text.one_line());
+        }
+    }
+    out
+}
+
+/// Words folded to a width; foreign line ends count as spaces.
+fn fold(text: &str, first: &str, rest: &str, width: usize, out: &mut String) {
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let fits =
+            unicode_width::UnicodeWidthStr::width(line.as_str()) + unicode_width::UnicodeWidthStr::width(word) < width;
+        if !empty && !fits {
+            _ = writeln!(out, "{}", line.trim_end());
+            line = rest.to_owned();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    _ = writeln!(out, "{}", line.trim_end());
+}

@@ -1,0 +1,151 @@
+//! Owns the documents `Explanation` and `RunbookEntryList`.
+//! It must not name a field otherwise than `docs/json.md` does.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::json::{API_VERSION, EvidenceJson, Stamp, known};
+use super::json_pods::NextJson;
+use crate::diagnose::{Finding, Todo};
+use crate::runbook::{Cause, Effect, Vars};
+use crate::text::Text;
+use crate::view::{Explained, Moment};
+
+/// Subjects with their findings, best first.
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    now: Stamp,
+    subjects: Vec<SubjectJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct SubjectJson {
+    kind: &'static str,
+    namespace: Option<Text>,
+    name: Text,
+    status: Option<Text>,
+    stage: &'static str,
+    explained_by_node: Option<ByNode>,
+    findings: Vec<FindingJson>,
+}
+
+/// The node's fault that explains a pod.
+#[derive(Debug, Serialize)]
+struct ByNode {
+    cause: Text,
+    title: Text,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingJson {
+    cause: Text,
+    stage: &'static str,
+    confidence: &'static str,
+    severity: &'static str,
+    title: Text,
+    explanation: Text,
+    container: Option<Text>,
+    evidence: Vec<EvidenceJson>,
+    next: Option<NextJson>,
+    steps: Vec<StepJson>,
+    docs: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct StepJson {
+    text: Text,
+    command: Option<Text>,
+    disrupts: Option<Text>,
+}
+
+/// The explanation of these subjects.
+pub fn explain_json(moment: &Moment, subjects: &[Explained]) -> Explanation {
+    let subject = |e: &Explained| SubjectJson {
+        kind: e.kind,
+        namespace: known(&e.namespace),
+        name: e.name.clone(),
+        status: known(&e.status),
+        stage: e.stage,
+        explained_by_node: e.of_node.as_ref().map(|f| ByNode { cause: f.cause.clone(), title: f.title.clone() }),
+        findings: e.diagnosis.findings.iter().map(FindingJson::from).collect(),
+    };
+    Explanation {
+        api_version: API_VERSION,
+        kind: "Explanation",
+        now: Stamp(moment.now),
+        subjects: subjects.iter().map(subject).collect(),
+    }
+}
+
+impl From<&Finding> for FindingJson {
+    fn from(f: &Finding) -> Self {
+        Self {
+            cause: f.cause.clone(),
+            stage: f.stage,
+            confidence: f.confidence.name(),
+            severity: f.severity.name(),
+            title: f.title.clone(),
+            explanation: f.explanation.clone(),
+            container: known(&f.container),
+            evidence: f.evidence.iter().map(EvidenceJson::from).collect(),
+            next: f.next.map(NextJson::from),
+            steps: f.steps.iter().map(StepJson::from).collect(),
+            docs: f.docs.clone(),
+        }
+    }
+}
+
+impl From<&Todo> for StepJson {
+    fn from(t: &Todo) -> Self {
+        Self { text: t.text.clone(), command: t.command.clone(), disrupts: t.disrupts.clone() }
+    }
+}
+
+/// Entries of the runbook.
+#[derive(Debug, Serialize)]
+pub struct EntryList {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    entries: Vec<EntryJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct EntryJson {
+    cause: String,
+    stage: &'static str,
+    severity: &'static str,
+    title: String,
+    explanation: String,
+    reasons: Vec<String>,
+    steps: Vec<StepJson>,
+    docs: Vec<String>,
+}
+
+/// Entries as the runbook has them, with places to fill in angle brackets.
+pub fn entry_json(causes: &[Arc<Cause>]) -> EntryList {
+    let none = Vars::new();
+    let step = |s: &crate::runbook::Step| StepJson {
+        text: s.text.fill(&none).into(),
+        command: s.run.as_ref().map(|run| run.command(&none).into()),
+        disrupts: match &s.effect {
+            Effect::Looks => None,
+            Effect::Disrupts(what) => Some(what.as_str().into()),
+        },
+    };
+    let entry = |c: &Arc<Cause>| EntryJson {
+        cause: c.id.clone(),
+        stage: c.place.name(),
+        severity: c.severity.name(),
+        title: c.title.fill(&none),
+        explanation: c.explanation.fill(&none),
+        reasons: c.reasons.clone(),
+        steps: c.steps.iter().map(step).collect(),
+        docs: c.docs.clone(),
+    };
+    EntryList { api_version: API_VERSION, kind: "RunbookEntryList", entries: causes.iter().map(entry).collect() }
+}

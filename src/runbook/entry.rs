@@ -1,0 +1,127 @@
+//! Owns what the runbook says of a cause: its words, its steps, and how sure and how bad it is.
+//! It must not hold what proves the cause: that is a rule.
+
+use serde::{Deserialize, Serialize};
+
+use super::template::Template;
+use crate::pipeline::Stage;
+
+/// Where a subject stands when this is its cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// That stage of the pipeline.
+    Stage(Stage),
+    /// The node's fault and not one pod's.
+    Node,
+    /// Wherever the subject stands.
+    Any,
+}
+
+impl Place {
+    /// Reads the name of a stage, `node` or `any`.
+    pub fn read(name: &str) -> Option<Self> {
+        match name {
+            "node" => Some(Place::Node),
+            "any" => Some(Place::Any),
+            name => Stage::ALL.into_iter().find(|s| s.name() == name).map(Place::Stage),
+        }
+    }
+
+    /// The name in the runbook and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Stage(stage) => stage.name(),
+            Place::Node => "node",
+            Place::Any => "any",
+        }
+    }
+}
+
+/// How bad a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing is wrong, or it heals by itself.
+    Info,
+    /// Something is not as it should be, and it works.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The evidence allows it beside others.
+    Possible,
+    /// The evidence points to it, and does not say it.
+    Likely,
+    /// The evidence says it.
+    Certain,
+}
+
+impl Confidence {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confidence::Possible => "possible",
+            Confidence::Likely => "likely",
+            Confidence::Certain => "certain",
+        }
+    }
+}
+
+impl Severity {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// What a step does to the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks.
+    Looks,
+    /// It changes something: what.
+    Disrupts(String),
+}
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What it is for.
+    pub text: Template,
+    /// The command; absent for advice.
+    pub run: Option<Template>,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// The runbook's entry for one cause.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    /// Stable id, such as `image.not-found`.
+    pub id: String,
+    /// Where the subject stands.
+    pub place: Place,
+    /// How bad.
+    pub severity: Severity,
+    /// A few words.
+    pub title: Template,
+    /// What it means.
+    pub explanation: Template,
+    /// What to do, in order.
+    pub steps: Vec<Step>,
+    /// Upstream documentation.
+    pub docs: Vec<String>,
+    /// Words of Kubernetes that lead here: waiting reasons, statuses, event reasons.
+    pub reasons: Vec<String>,
+    /// Stages in which a pod that is not well is explained by this cause of its node.
+    pub explains: Vec<Stage>,
+}

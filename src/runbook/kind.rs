@@ -1,0 +1,170 @@
+//! Owns the closed set of signals that a rule can look for, and their names in the runbook.
+//! It must not know where a signal comes from: extraction is `diagnose`'s.
+
+use serde::Deserialize;
+
+use crate::observation::{Source, Time};
+use crate::text::Text;
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident = $name:literal),* $(,)?) => {
+        /// What a signal is about: the operation that failed, or the voice that speaks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Kind {
+            $($(#[doc = $doc])* $kind),*
+        }
+
+        impl Kind {
+            /// Every kind, with its name and what it holds.
+            pub const ALL: &'static [(Kind, &'static str, &'static str)] =
+                &[$((Kind::$kind, $name, concat!($($doc),*))),*];
+        }
+    };
+}
+
+kinds! {
+    /// One reason of a FailedScheduling message; `code` counts the nodes it is true of, `word` is `preemption` behind that word.
+    Schedule = "schedule",
+    /// A scheduling gate; `text` is its name.
+    Gate = "gate",
+    /// An event about a claim of the pod; `word` is its reason.
+    Claim = "claim",
+    /// An event about the pod's owner, such as FailedCreate; `word` is its reason.
+    Owner = "owner",
+    /// `status.reason` and `status.message` of a pod that has failed; `word` is the reason.
+    Status = "status",
+    /// A pod condition; `word` is `Type=Status`, or `Type=Status/Reason`.
+    Condition = "condition",
+    /// The kubelet refused the pod at admission; `word` is the reason.
+    Rejected = "rejected",
+    /// A container waits; `word` is the reason.
+    Waiting = "waiting",
+    /// How a container ended: `word` is one of `completed error oom oom-suspected killed signal liveness startup hook
+    /// start-error lost stopped`, `code` the exit code.
+    Ended = "ended",
+    /// An image could not be pulled; `word` is the reason where there is one.
+    Pull = "pull",
+    /// The sandbox (pause) image could not be had.
+    Pause = "pause",
+    /// CNI ADD failed.
+    Network = "network",
+    /// The sandbox could not be made, for another reason than its network.
+    Sandbox = "sandbox",
+    /// A volume could not be mounted.
+    Mount = "mount",
+    /// A volume could not be attached.
+    Attach = "attach",
+    /// A volume could not be unmounted or cleaned up.
+    Unmount = "unmount",
+    /// The container's configuration could not be made (CreateContainerConfigError).
+    Config = "config",
+    /// The container could not be created.
+    Create = "create",
+    /// The container could not be started.
+    Start = "start",
+    /// A postStart or preStop hook failed; `word` is `post-start` or `pre-stop`.
+    Hook = "hook",
+    /// A probe failed; `word` is `liveness`, `readiness` or `startup`.
+    Probe = "probe",
+    /// A container or pod could not be killed.
+    Kill = "kill",
+    /// The sandbox could not be torn down (CNI DEL, StopPodSandbox).
+    Teardown = "teardown",
+    /// An in-place resize was deferred or refused; `word` is `deferred`, `infeasible` or `error`.
+    Resize = "resize",
+    /// A static pod's file, or its mirror pod.
+    Static = "static",
+    /// Any other event on the pod; `word` is its reason.
+    Event = "event",
+    /// A line that the container itself wrote.
+    Output = "output",
+    /// A line of the kernel's log.
+    Kernel = "kernel",
+    /// Any other line of the runtime's log.
+    Runtime = "runtime",
+    /// Any other line of the kubelet's log.
+    Kubelet = "kubelet",
+    /// A line of another log.
+    Foreign = "foreign",
+    /// A node condition; `word` is `Type=Status` or `Type=Status/Reason`; `code` its age in seconds.
+    NodeCondition = "node-condition",
+    /// An event on the node; `word` is its reason.
+    NodeEvent = "node-event",
+    /// A taint of the node; `word` is its key.
+    Taint = "taint",
+    /// The kubelet's sync loop is blocked; `text` is one of the reasons.
+    Loop = "loop",
+    /// A metric; `word` is its name, `code` its value in whole units (milliseconds for durations).
+    Metric = "metric",
+    /// An observation of our own: `word` says which, `code` the seconds it has lasted.
+    Watched = "watched",
+    /// Where the pod stands: `word` is `stage=state`, `code` the seconds it has stood there.
+    Place = "place",
+    /// A property of the pod: `word` is its name, `text` its value.
+    Trait = "trait",
+}
+
+impl Kind {
+    /// The name in the runbook.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+}
+
+/// One typed piece of evidence: extracted once, from one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// What it is about.
+    pub kind: Kind,
+    /// The word that names it: a reason, a type, a state.
+    pub word: Text,
+    /// What it says.
+    pub text: Text,
+    /// The container it is about; empty for the pod or the node.
+    pub container: Text,
+    /// An exit code, a count of nodes, a value.
+    pub code: Option<i64>,
+    /// How often it was said.
+    pub count: u32,
+    /// When it was last said.
+    pub at: Option<Time>,
+    /// Who says so.
+    pub source: Source,
+}
+
+impl Signal {
+    /// A signal without container, code or time.
+    pub fn new(kind: Kind, source: Source, word: impl Into<Text>, text: impl Into<Text>) -> Self {
+        let (word, text) = (word.into(), text.into());
+        Self { kind, word, text, container: Text::default(), code: None, count: 1, at: None, source }
+    }
+
+    /// The same, at that time.
+    #[must_use]
+    pub fn at(mut self, at: Option<Time>) -> Self {
+        self.at = at;
+        self
+    }
+
+    /// The same, about that container.
+    #[must_use]
+    pub fn of(mut self, container: &Text) -> Self {
+        self.container = container.clone();
+        self
+    }
+
+    /// The same, with that number.
+    #[must_use]
+    pub fn code(mut self, code: i64) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The same, said so often.
+    #[must_use]
+    pub fn times(mut self, count: u32) -> Self {
+        self.count = count.max(1);
+        self
+    }
+}

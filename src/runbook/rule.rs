@@ -1,0 +1,116 @@
+//! Owns what proves a cause: conditions on signals, joined by all, any and not, in two levels.
+//! It must not look at more than signals; what needs arithmetic is code that makes a signal.
+
+use super::entry::Confidence;
+use super::kind::{Kind, Signal};
+use super::template::Template;
+
+/// Matches one signal. What is absent is not asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Kinds of signals that are looked at.
+    pub kinds: Vec<Kind>,
+    /// The word is one of these; empty for any.
+    pub words: Vec<String>,
+    /// A pattern in the text, case ignored; its named groups are filled into the words of the finding.
+    pub text: Option<String>,
+    /// The number lies within.
+    pub code: Option<(i64, i64)>,
+    /// It was said at least so often.
+    pub min_count: u32,
+}
+
+impl Condition {
+    /// All but the pattern.
+    pub fn accepts(&self, signal: &Signal) -> bool {
+        self.kinds.contains(&signal.kind)
+            && (self.words.is_empty() || self.words.iter().any(|w| word_matches(w, &signal.word)))
+            && self.code.is_none_or(|(from, to)| signal.code.is_some_and(|code| (from..=to).contains(&code)))
+            && signal.count >= self.min_count
+    }
+}
+
+/// A word as it is written, or its begin where it ends with `*`.
+fn word_matches(wanted: &str, word: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(begin) => word.starts_with(begin),
+        None => word == wanted || word.split_once('/').is_some_and(|(begin, _)| begin == wanted),
+    }
+}
+
+/// Conditions by number, joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// That condition.
+    One(usize),
+    /// All of them.
+    All(Vec<usize>),
+    /// One of them.
+    Any(Vec<usize>),
+}
+
+impl Term {
+    /// The conditions in it.
+    pub fn conditions(&self) -> &[usize] {
+        match self {
+            Term::One(c) => std::slice::from_ref(c),
+            Term::All(cs) | Term::Any(cs) => cs,
+        }
+    }
+
+    /// True when its conditions hold, each as `holds` says.
+    pub fn is_true(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
+        match self {
+            Term::One(c) => holds(*c),
+            Term::All(cs) => cs.iter().all(|c| holds(*c)),
+            Term::Any(cs) => cs.iter().any(|c| holds(*c)),
+        }
+    }
+}
+
+/// One way of proving a cause.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The cause.
+    pub cause: String,
+    /// `cause#name`, for `runbook check` and for tests.
+    pub id: String,
+    /// All of these.
+    pub all: Vec<Term>,
+    /// One of these, if there are any.
+    pub any: Vec<Term>,
+    /// None of these.
+    pub not: Vec<Term>,
+    /// How sure it is then.
+    pub confidence: Confidence,
+    /// Which of several causes is the deeper: the greater one is told first. 50 is a cause that names itself, below 40
+    /// one that is taken when nothing else fits.
+    pub weight: u8,
+    /// What it means, where this rule can say more than the cause.
+    pub explanation: Option<Template>,
+    /// Signals that prove it.
+    pub matches: Vec<Vec<Signal>>,
+    /// Signals that nearly do.
+    pub misses: Vec<Vec<Signal>>,
+}
+
+impl Rule {
+    /// Conditions of `all` and `any`: what shows up as evidence.
+    pub fn positive(&self) -> impl Iterator<Item = usize> {
+        self.all.iter().chain(&self.any).flat_map(|t| t.conditions().iter().copied())
+    }
+}
+
+impl Rule {
+    /// The same, where the conditions of its file are numbered from `first`.
+    #[must_use]
+    pub(super) fn shifted(mut self, first: usize) -> Self {
+        for term in self.all.iter_mut().chain(&mut self.any).chain(&mut self.not) {
+            match term {
+                Term::One(c) => *c += first,
+                Term::All(cs) | Term::Any(cs) => cs.iter_mut().for_each(|c| *c += first),
+            }
+        }
+        self
+    }
+}

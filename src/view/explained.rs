@@ -1,0 +1,175 @@
+//! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
+//! It must not diagnose: it asks `diagnose` once a subject.
+
+use super::{Moment, Row, Trouble};
+use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
+use crate::runbook::{Runbook, Severity};
+use crate::text::Text;
+
+/// A subject as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// `NAME`: a pod of any namespace, or a node.
+    Name(String),
+    /// `NS/NAME` or `pod/NS/NAME`.
+    Pod(String, String),
+    /// `node/NAME`.
+    Node(String),
+}
+
+impl Asked {
+    /// Reads a subject.
+    pub fn read(text: &str) -> Self {
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts.as_slice() {
+            ["node" | "nodes" | "no", name] => Asked::Node((*name).to_owned()),
+            ["pod" | "pods" | "po", name] => Asked::Name((*name).to_owned()),
+            [namespace, name] => Asked::Pod((*namespace).to_owned(), (*name).to_owned()),
+            ["pod" | "pods" | "po", namespace, name] => Asked::Pod((*namespace).to_owned(), (*name).to_owned()),
+            _ => Asked::Name(text.to_owned()),
+        }
+    }
+}
+
+/// One subject, explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// `Pod` or `Node`.
+    pub kind: &'static str,
+    /// Namespace; empty for a node.
+    pub namespace: Text,
+    /// Name.
+    pub name: Text,
+    /// STATUS as kubectl prints it, or the node's readiness; empty when no source has the object.
+    pub status: Text,
+    /// Where it stands.
+    pub stage: &'static str,
+    /// Why.
+    pub diagnosis: Diagnosis,
+    /// The node's fault that explains it.
+    pub of_node: Option<Finding>,
+    /// How troubled, for the order.
+    pub trouble: Trouble,
+}
+
+impl Explained {
+    /// No source has it, and no log or event names it.
+    pub fn is_nothing(&self) -> bool {
+        self.kind == "Pod" && self.status.is_empty() && self.diagnosis.findings.iter().all(|f| f.evidence.is_empty())
+    }
+}
+
+/// Every subject that is not well, worst first; the node before its pods when it is at fault.
+pub fn explain_all(moment: &Moment, book: &Runbook) -> Vec<Explained> {
+    let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
+    let node = node(moment, &doctor, moment.header().node);
+    let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
+    let mut pods: Vec<Explained> = all.filter(|e| e.trouble.is_failing() || !e.diagnosis.is_quiet()).collect();
+    let severity = |e: &Explained| e.diagnosis.top().map_or(Severity::Info, |f| f.severity);
+    pods.sort_by_key(|e| std::cmp::Reverse((severity(e), e.trouble)));
+    let nothing_else = moment.pods.is_empty();
+    let mut out = Vec::new();
+    if !node.diagnosis.is_quiet() || nothing_else {
+        out.push(node);
+    }
+    out.extend(pods);
+    out
+}
+
+/// The subject of that name; several where a bare name is a pod's in several namespaces.
+pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Explained> {
+    let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
+    let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
+    let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
+        let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
+        let node = node(moment, &doctor, moment.header().node);
+        rows.filter_map(|row| pod(moment, &doctor, &node.diagnosis, row)).collect()
+    };
+    match asked {
+        Asked::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
+        Asked::Pod(namespace, name) => {
+            let found = pods(Some(namespace), name);
+            if found.is_empty() { unseen(&doctor, namespace, name) } else { found }
+        }
+        Asked::Name(name) => {
+            let found = pods(None, name);
+            match found.is_empty() {
+                false => found,
+                true if is_node(name) || moment.header().node == name.as_str() => {
+                    vec![node(moment, &doctor, name.as_str().into())]
+                }
+                true => unseen(&doctor, "", name),
+            }
+        }
+    }
+}
+
+fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
+    let placed = moment.pod(&row.key)?;
+    let diagnosis = doctor.pod(placed);
+    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.place.stage).cloned();
+    Some(Explained {
+        kind: "Pod",
+        namespace: row.namespace.clone(),
+        name: row.name.clone(),
+        status: row.status.clone(),
+        stage: row.stage.name(),
+        diagnosis,
+        of_node,
+        trouble: row.trouble,
+    })
+}
+
+fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
+    let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
+    let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
+    // Of several nodes in an import each is looked at by its own conditions.
+    let snapshot = other.map(|n| crate::model::Snapshot { node: Some(n.clone()), ..(*moment.snapshot).clone() });
+    let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
+    let only_logs = moment.snapshot.nodes.is_empty() && moment.pods.is_empty();
+    let diagnosis = doctor.node(&name, only_logs);
+    let status = if moment.snapshot.nodes.is_empty() { "".into() } else { moment.header().ready.into() };
+    let stage = diagnosis.top().map_or("node", |f| f.stage);
+    Explained {
+        kind: "Node",
+        namespace: Text::default(),
+        name,
+        status,
+        stage,
+        diagnosis,
+        of_node: None,
+        trouble: Trouble::Well,
+    }
+}
+
+/// What no source has as an object: logs and events may still name it.
+fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<Explained> {
+    let diagnosis = doctor.named(namespace, name);
+    let stage = diagnosis.top().map_or("node", |f| f.stage);
+    let (namespace, name) = (namespace.into(), name.into());
+    vec![Explained {
+        kind: "Pod",
+        namespace,
+        name,
+        status: Text::default(),
+        stage,
+        diagnosis,
+        of_node: None,
+        trouble: Trouble::Slow,
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_as_people_write_them() {
+        let pod = |ns: &str, name: &str| Asked::Pod(ns.into(), name.into());
+        assert_eq!(Asked::read("web-0"), Asked::Name("web-0".into()));
+        assert_eq!(Asked::read("shop/web-0"), pod("shop", "web-0"));
+        assert_eq!(Asked::read("pod/shop/web-0"), pod("shop", "web-0"));
+        assert_eq!(Asked::read("pod/web-0"), Asked::Name("web-0".into()));
+        assert_eq!(Asked::read("node/n1"), Asked::Node("n1".into()));
+    }
+}
