@@ -404,6 +404,36 @@ slim! {
 }
 
 slim! {
+    /// A coordination.k8s.io/v1 lease: the kubelet's sign of life, in the namespace `kube-node-lease` under the node's name.
+    Lease {
+        /// `metadata`.
+        metadata: Meta,
+        /// `spec`.
+        spec: LeaseSpec,
+    }
+}
+
+slim! {
+    /// `lease.spec`.
+    LeaseSpec {
+        /// Who holds it: the node's name.
+        holder_identity: Text,
+        /// How long a renewal lasts, seconds: 40 (`nodeLeaseDurationSeconds`), renewed every quarter of that.
+        lease_duration_seconds: Option<i64>,
+        /// Last renewal, by the kubelet's clock (microseconds).
+        renew_time: Option<Time>,
+    }
+}
+
+impl Lease {
+    /// When it ends unless it is renewed.
+    pub fn ends(&self) -> Option<Time> {
+        let lasts = chrono::TimeDelta::try_seconds(self.spec.lease_duration_seconds?)?;
+        self.spec.renew_time?.checked_add_signed(lasts)
+    }
+}
+
+slim! {
     /// A core/v1 event.
     Event {
         /// `metadata`.

@@ -358,3 +358,16 @@ fn documented_scalars_are_there_though_nothing_is_known() {
         assert_eq!(report.get(key), Some(&Value::Null), "{key}");
     }
 }
+
+#[test]
+fn images_are_told_by_doctor_and_in_json() {
+    const CAPTURE: &str = "tests/fixtures/captures/healthy-web";
+    let (_, out, err) = run(&["doctor", "--from", CAPTURE]);
+    assert!(
+        out.contains("\nTHE NODE\n2 images\nimages take 3.3MiB, 321 inodes in /var/lib/containerd/io."),
+        "{out}{err}"
+    );
+    let node = &json(&["pods", "--from", CAPTURE, "-o", "json"])["node"];
+    assert_eq!((&node["images"], &node["lease"]), (&Value::from(2), &Value::Null));
+    assert_eq!(node["image_filesystems"][0]["used_bytes"], 3_493_888);
+}

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kpodtrace::observation::{Call, ContainerPhase, ErrorKind, Fact, Observation, Source, SourceState};
+use kpodtrace::observation::{
+    Call, ContainerPhase, ErrorKind, Fact, FilesystemUsage, Observation, Source, SourceState,
+};
 use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, PullsSource, supervise};
 use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint};
@@ -175,6 +177,12 @@ fn signal(name: &str) {
     assert!(Command::new("kill").args([name, pid.trim()]).status().unwrap().success());
 }
 
+fn ctr(socket: &str) -> Command {
+    let mut command = Command::new("ctr");
+    command.args(["-a", socket, "-n", "k8s.io"]);
+    command
+}
+
 fn is_begin(fact: &Fact) -> bool {
     *fact == Fact::CallBegin(Call::CriList)
 }
@@ -189,7 +197,7 @@ async fn a_real_containerd() {
     let socket = given("KPT_CONTAINERD_SOCKET");
     let mut lab = Lab::to(&socket).await;
     // Without an event it would list once in a minute: whatever is seen sooner was told by an event.
-    let pace = CriPace { quiet: 60 * SECOND, ..CriPace::default() };
+    let pace = CriPace { quiet: 60 * SECOND, images_every: 600 * SECOND, images_spacing: SECOND, ..CriPace::default() };
     let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_pace(pace));
     let (mut status, mut epoch) = (false, false);
     events
@@ -199,6 +207,35 @@ async fn a_real_containerd() {
                 status = r.name == "containerd" && r.conditions.iter().any(|c| c.kind == "RuntimeReady" && c.ok);
             }
             status && epoch
+        })
+        .await;
+    let mut names = vec!["registry.k8s.io/pause:3.10", "docker.io/library/lab-app:1"];
+    events
+        .sees("the images", |f| {
+            if let Fact::Image(image) = f {
+                names.retain(|name| !image.tags.iter().any(|tag| tag == name));
+            }
+            names.is_empty()
+        })
+        .await;
+    let tag = ["images", "tag", "docker.io/library/lab-app:1", "docker.io/library/again:1"];
+    assert!(ctr(&socket).args(tag).stdout(Stdio::null()).status().unwrap().success());
+    events
+        .sees("a name that an image was given", |f| match f {
+            Fact::Image(image) => image.tags.iter().any(|tag| tag == "docker.io/library/again:1"),
+            _ => false,
+        })
+        .await;
+    let pace = CriPace { images_every: 3 * SECOND, ..CriPace::default() };
+    Said::by("images", Source::Cri, CriSource::new(&socket).with_pace(pace))
+        .sees("what they take", |f| match f {
+            Fact::ImageFs(fs) => {
+                let of = |usage: &FilesystemUsage| {
+                    usage.mountpoint.starts_with(&given("KPT_CONTAINERD_DIR")) && usage.used_bytes > Some(1 << 20)
+                };
+                fs.images.iter().any(of)
+            }
+            _ => false,
         })
         .await;
 
@@ -257,8 +294,8 @@ async fn a_real_containerd() {
 
     let mut pulls = Said::by("pulls", Source::Pulls, PullsSource::new(&socket));
     pulls.sees("the first list is an epoch", |f| *f == Fact::EpochEnd).await;
-    let mut ingest = Command::new("ctr")
-        .args(["-a", &socket, "-n", "k8s.io", "content", "ingest", "layer-sha256:e2e"])
+    let mut ingest = ctr(&socket)
+        .args(["content", "ingest", "layer-sha256:e2e"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()

@@ -27,7 +27,7 @@ macro_rules! variants {
 variants!(fact, FACTS, Fact,
     SourceState EpochBegin EpochEnd Alive Unreadable CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
     Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot PodDir
-    PodDirGone StaticManifest StaticManifestGone);
+    PodDirGone StaticManifest StaticManifestGone Lease LeaseGone Image ImageGone ImageFs);
 variants!(log_kind, LOG_KINDS, LogKind,
     PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
     PlegEvent
@@ -37,7 +37,7 @@ variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malform
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
-    ApiPods ApiNode ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
+    ApiPods ApiNode ApiLease ApiEvents ApiUnbound Cri Pulls KubeletPods KubeletMetrics KubeletConfig KubeletHealth KubeletLog RuntimeLog Spans
     KernelLog Machine ContainerLog OtherLog);
 
 fn known(line: &str) -> Observation {
@@ -117,8 +117,8 @@ fn an_unknown_field_is_ignored_at_every_level() {
 fn what_a_later_version_adds_is_unknown_and_not_malformed() {
     let stamp = r#""epoch":1,"seq":9,"mono":5,"wall":"2026-03-01T12:00:00Z""#;
     let unknown = [
-        format!(r#"{{"source":"cri",{stamp},"kind":"image","value":{{"id":"x"}}}}"#),
-        format!(r#"{{"source":"cri",{stamp},"kind":"image"}}"#),
+        format!(r#"{{"source":"cri",{stamp},"kind":"volume","value":{{"id":"x"}}}}"#),
+        format!(r#"{{"source":"cri",{stamp},"kind":"volume"}}"#),
         format!(r#"{{"source":"hypervisor",{stamp},"kind":"alive"}}"#),
         format!(r#"{{"source":"cri",{stamp},"kind":"source-state","value":{{"state":"asleep"}}}}"#),
         format!(r#"{{"source":"cri",{stamp},"kind":"call-begin","value":"images"}}"#),

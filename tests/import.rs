@@ -54,7 +54,14 @@ fn well_formed(name: &str, imported: &Imported) {
     }
     assert!(open.is_empty(), "{name}: an epoch without an end {open:?}");
     // What an incident was recorded with knew none of these.
-    let late = [Source::ApiUnbound, Source::KernelLog, Source::Machine, Source::ContainerLog, Source::OtherLog];
+    let late = [
+        Source::ApiLease,
+        Source::ApiUnbound,
+        Source::KernelLog,
+        Source::Machine,
+        Source::ContainerLog,
+        Source::OtherLog,
+    ];
     let silent: Vec<_> = Source::ALL.iter().filter(|s| !seqs.contains_key(s) && !late.contains(s)).collect();
     assert!(silent.is_empty(), "{name}: a source says nothing of itself {silent:?}");
 }
@@ -228,6 +235,41 @@ fn secrets_do_not_come_along() {
     assert!(!lines.join("\n").contains("hunter2"), "{lines:#?}");
     assert_eq!(imported.skipped.len(), 2);
     assert!(!format!("{:?}", imported.skipped).contains("hunter2"), "{:?}", imported.skipped);
+}
+
+#[test]
+fn images_come_with_the_capture() {
+    let imported = capture("healthy-web");
+    let images: Vec<_> = imported.observations.iter().filter(|o| matches!(o.fact, Fact::Image(_))).collect();
+    assert_eq!(images.len(), 2);
+    let Fact::Image(pause) = &images[1].fact else { panic!() };
+    assert_eq!((pause.tags[0].as_str(), pause.size, pause.pinned), ("registry.k8s.io/pause:3.10", 607_619, true));
+    let fs = imported.observations.iter().find_map(|o| match &o.fact {
+        Fact::ImageFs(fs) => Some(fs.images[0].clone()),
+        _ => None,
+    });
+    assert_eq!(fs.unwrap().used_bytes, Some(3_493_888));
+}
+
+#[test]
+fn leases_of_nodes_and_no_others() {
+    let path = tempdir("leases").join("list.json");
+    let lease = |namespace: &str, name: &str| {
+        format!(
+            r#"{{"kind":"Lease","metadata":{{"namespace":"{namespace}","name":"{name}","uid":"{name}"}},
+            "spec":{{"holderIdentity":"{name}","leaseDurationSeconds":40,"renewTime":"2026-03-01T12:00:07.5Z"}}}}"#
+        )
+    };
+    let node = r#"{"kind":"Node","metadata":{"name":"a","creationTimestamp":"2026-03-01T12:00:00Z"}}"#;
+    let items = [node.to_owned(), lease("kube-node-lease", "a"), lease("kube-system", "kube-scheduler")].join(",");
+    std::fs::write(&path, format!(r#"{{"kind":"List","items":[{items}]}}"#)).unwrap();
+    let imported = import(&path).unwrap();
+    let leases = of(&imported, Source::ApiLease);
+    let leases: Vec<_> = leases.iter().filter(|o| matches!(o.fact, Fact::Lease(_))).collect();
+    assert_eq!((leases.len(), imported.skipped.len()), (1, 1));
+    assert_eq!(imported.end.to_rfc3339(), "2026-03-01T12:00:07.500+00:00");
+    let states = of(&capture("healthy-web"), Source::ApiLease).len();
+    assert_eq!(states, 1, "off, where nobody asked for leases");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fake::{Certificates, FakeApi, kubeconfig};
 use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{ErrorKind, Fact, Observation, Source, SourceError, SourceState};
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Pace, Watched};
+use kpodtrace::observe::api::{ApiAccess, LeaseSource, ListWatch, Pace, Watched};
 use kpodtrace::observe::discover::{Credential, Env};
 use kpodtrace::observe::{BackOff, Clock, Outlet, supervise, tls};
 use serde_json::{Value, json};
@@ -63,12 +63,21 @@ impl Drop for Dir {
 
 /// Sources under their supervisors, and the model that they feed.
 struct Live {
+    tx: mpsc::Sender<Observation>,
     rx: mpsc::Receiver<Observation>,
     model: Model,
     all: Vec<Observation>,
 }
 
 impl Live {
+    /// A lease, read every 50 ms where it cannot be watched; beside it what else is wanted.
+    fn lease(access: ApiAccess, node: &str, what: Vec<Watched>) -> Self {
+        let live = Self::start(access.clone(), what);
+        let source = LeaseSource::new(access, node).pace(Pace::default(), Duration::from_millis(50));
+        tokio::spawn(supervise(source, Outlet::new(Source::ApiLease, Clock::begin(), live.tx.clone()), back_off()));
+        live
+    }
+
     fn start(access: ApiAccess, what: Vec<Watched>) -> Self {
         Self::paced(access, what, Pace { short: Duration::from_millis(300), ..Pace::default() })
     }
@@ -81,7 +90,7 @@ impl Live {
             let outlet = Outlet::new(what.source, clock, tx.clone());
             tokio::spawn(supervise(ListWatch::new(access.clone(), what).pace(pace), outlet, back_off()));
         }
-        Self { rx, model: Model::default(), all: Vec::new() }
+        Self { tx, rx, model: Model::default(), all: Vec::new() }
     }
 
     /// Takes observations in until the model is as wanted.
@@ -268,6 +277,81 @@ async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing(
     assert!(fix(Source::ApiUnbound).contains("not visible from here"));
     let mut other = Live::start(dir.access(&api.kubeconfig(&user)), vec![Watched::pods("node-b")]);
     assert!(other.failure(ErrorKind::Denied).await.fix.contains("the credential of node node-a"));
+}
+
+fn lease(node: &str, renewed: &str) -> Value {
+    json!({"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": node, "uid": format!("lease-{node}"),
+        "namespace": "kube-node-lease"}, "spec": {"holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": renewed}})
+}
+
+fn renewed(snapshot: &Snapshot) -> Option<String> {
+    snapshot.lease.as_ref()?.spec.renew_time.map(|at| at.to_rfc3339())
+}
+
+#[tokio::test]
+async fn a_lease_is_watched_and_touches_no_pod() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("lease"));
+    api.put("leases", lease(NODE, "2026-03-01T12:00:00.123456Z"));
+    api.put("leases", lease("node-b", "2026-03-01T12:00:01Z"));
+    api.put("pods", pod("p", NODE, "Running"));
+    let mut live = Live::lease(dir.access(&api.kubeconfig(ADMIN)), NODE, pods());
+    let first = |s: &Snapshot| renewed(s).as_deref() == Some("2026-03-01T12:00:00.123456+00:00");
+    let before = live.until("the lease and the pod", |s| first(s) && s.pods.len() == 1).await;
+    assert_eq!(before.lease.as_ref().unwrap().ends().unwrap().to_rfc3339(), "2026-03-01T12:00:40.123456+00:00");
+    api.put("leases", lease(NODE, "2026-03-01T12:00:10Z"));
+    let after = live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10+00:00")).await;
+    assert!(std::sync::Arc::ptr_eq(&before.pods, &after.pods), "nothing was joined again");
+    api.delete("leases", "lease-node-a");
+    live.until("none", |s| s.lease.is_none()).await;
+    assert_eq!(live.count(|f| matches!(f, Fact::Lease(_))), 2, "not that of another node");
+    assert!(!api.state().asked.iter().any(|a| a.contains("leases/")), "watched, not read again and again");
+}
+
+#[tokio::test]
+async fn a_node_reads_its_own_lease_by_name() {
+    let certificates = Certificates::new();
+    let (api, dir) = (FakeApi::start(&certificates, 0).await, Dir::new("lease-node"));
+    let (der, pem) = certificates.client("system:node:node-a");
+    api.state().certificates.insert(der, "system:node:node-a".into());
+    let current = dir.write("kubelet-client-1.pem", &pem).display().to_string();
+    let user = format!("client-certificate: '{current}', client-key: '{current}'");
+    let mut live = Live::lease(dir.access(&api.kubeconfig(&user)), NODE, Vec::new());
+    live.until("it answers that there is none", |s| is_live(s, Source::ApiLease)).await;
+    api.put("leases", lease(NODE, "2026-03-01T12:00:00Z"));
+    live.until("the lease", |s| renewed(s).is_some()).await;
+    live.for_a(Duration::from_millis(300)).await;
+    assert_eq!(live.count(|f| matches!(f, Fact::Lease(_))), 1, "said once as long as it is the same");
+    assert!(live.count(|f| *f == Fact::Alive) > 0);
+    api.put("leases", lease(NODE, "2026-03-01T12:00:10Z"));
+    live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10+00:00")).await;
+    api.delete("leases", "lease-node-a");
+    live.until("none", |s| s.lease.is_none()).await;
+    assert_eq!((live.epochs(), live.failures()), (1, 0));
+    let lists = api.state().asked.iter().filter(|a| a.contains("leases?")).count();
+    assert_eq!(lists, 1, "a list that is refused is not asked for between two reads");
+
+    let forbidden = |s: &Snapshot| matches!(state(s, Source::ApiLease), Some(SourceState::Forbidden { .. }));
+    let mut other = Live::lease(dir.access(&api.kubeconfig(&user)), "node-b", Vec::new());
+    let snapshot = other.until("the lease of another node", forbidden).await;
+    let said = format!("{:?}", state(&snapshot, Source::ApiLease));
+    assert!(said.contains("the credential of node node-a") || said.contains("credential of node node-a"), "{said}");
+}
+
+#[tokio::test]
+async fn a_refused_lease_lowers_no_other_source() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("lease-403"));
+    api.state().tokens.insert("t2".into(), "no-leases".into());
+    api.put("pods", pod("p", NODE, "Running"));
+    let mut live = Live::lease(dir.access(&api.kubeconfig("token: t2")), NODE, pods());
+    let forbidden = |s: &Snapshot| matches!(state(s, Source::ApiLease), Some(SourceState::Forbidden { .. }));
+    let snapshot = live.until("refused", |s| forbidden(s) && s.pods.len() == 1).await;
+    let Some(SourceState::Forbidden { error }) = state(&snapshot, Source::ApiLease) else { panic!() };
+    assert!(error.tried.contains("get leases/node-a"), "{error:?}");
+    assert!(error.fix.contains("-n kube-node-lease create role kpodtrace --verb=get,list,watch --resource=leases"));
+    api.put("pods", pod("p", NODE, "Failed"));
+    live.until("the pods go on", |s| phase(s, "p").as_deref() == Some("Failed")).await;
+    assert!(is_live(&live.model.snapshot(), Source::ApiPods));
+    assert_eq!(live.failures(), 0);
 }
 
 #[tokio::test]

@@ -199,13 +199,17 @@ fn one_pod() -> Fake {
 
 /// Nothing but looking was asked of the runtime, and never two lists at once.
 fn only_looked(fake: &Fake) {
-    const MAY: [&str; 8] = [
+    const MAY: [&str; 12] = [
         "/runtime.v1.RuntimeService/Version",
         "/runtime.v1.RuntimeService/Status",
         "/runtime.v1.RuntimeService/ListPodSandbox",
         "/runtime.v1.RuntimeService/PodSandboxStatus",
         "/runtime.v1.RuntimeService/ListContainers",
         "/runtime.v1.RuntimeService/ContainerStatus",
+        "/runtime.v1.RuntimeService/StreamPodSandboxes",
+        "/runtime.v1.RuntimeService/StreamContainers",
+        "/runtime.v1.ImageService/ListImages",
+        "/runtime.v1.ImageService/ImageFsInfo",
         "/containerd.services.events.v1.Events/Subscribe",
         "/containerd.services.content.v1.Content/ListStatuses",
     ];
@@ -213,6 +217,7 @@ fn only_looked(fake: &Fake) {
     let other: Vec<_> = state.calls.keys().filter(|path| !MAY.contains(&path.as_str())).collect();
     assert!(other.is_empty(), "{other:?}");
     assert!(state.most_lists_in_flight <= 1, "two lists at once");
+    assert!(!state.looked_beside_lists, "images were looked at beside a list");
 }
 
 #[tokio::test]
@@ -425,6 +430,77 @@ async fn fifteen_mebibytes_are_read_and_seventeen_are_the_kubelets_problem_too()
 }
 
 #[tokio::test]
+async fn lists_come_in_pieces_where_the_runtime_has_that() {
+    let dir = Dir::new("pieces");
+    let fake = Fake::new();
+    fake.set(|s| {
+        s.streams = true;
+        s.sandboxes = (0..3).map(|n| sandbox(&format!("s{n}"))).collect();
+        s.containers = (0..5).map(|n| container(&format!("c{n}"), 0)).collect();
+        // Each of them fits into an answer, both together do not.
+        s.containers[1].labels.insert("fill".into(), "x".repeat(10 << 20));
+        s.containers[3].labels.insert("fill".into(), "x".repeat(10 << 20));
+    });
+    let served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), quick());
+    let (mut sandboxes, mut containers, mut timed) = (0, 0, false);
+    said.until("all of both lists as an epoch", |f| {
+        sandboxes += usize::from(matches!(f, Fact::Sandbox(_)));
+        containers += usize::from(matches!(f, Fact::Container(_)));
+        timed |= matches!(f, Fact::CallEnd { call: Call::CriList, error: None, .. });
+        (*f == Fact::EpochEnd).then_some(())
+    })
+    .await;
+    assert_eq!((sandboxes, containers, timed), (3, 5, true));
+    fake.set(|s| _ = s.containers.pop());
+    fake.event("/containers/delete", "", "");
+    said.until("a difference", |f| (*f == Fact::ContainerGone("c4".into())).then_some(())).await;
+    assert_eq!(fake.count("ListPodSandbox") + fake.count("ListContainers"), 0);
+
+    // Half a list is none: nothing is gone, and the attempt ends.
+    fake.set(|s| s.torn = true);
+    fake.event("/containers/delete", "", "");
+    said.until("a failed list", |f| match f {
+        Fact::ContainerGone(_) | Fact::SandboxGone(_) => panic!("taken for a list"),
+        Fact::CallEnd { error: Some(error), .. } => error.tried.contains("StreamPodSandboxes").then_some(()),
+        _ => None,
+    })
+    .await;
+    said.retrying().await;
+
+    // The runtime was exchanged for one that has no streams.
+    drop(served);
+    fake.set(|s| {
+        (s.torn, s.streams) = (false, false);
+        s.containers.iter_mut().for_each(|c| c.labels.clear());
+    });
+    let before = fake.count("StreamPodSandboxes");
+    let _served = fake.serve(&dir.socket(), false);
+    said.until("the next epoch", |f| (*f == Fact::EpochEnd).then_some(())).await;
+    for _ in 0..3 {
+        assert_eq!(said.call_ends().await, None);
+    }
+    assert_eq!(fake.count("StreamPodSandboxes"), before + 1, "asked for once, and remembered");
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn a_list_in_pieces_that_hangs_is_in_flight_like_any_other() {
+    let dir = Dir::new("pieces-hang");
+    let fake = one_pod();
+    fake.set(|s| s.streams = true);
+    fake.hang(true);
+    let _served = fake.serve(&dir.socket(), true);
+    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
+    let error = said.call_ends().await.expect("late");
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(error.tried.ends_with("StreamPodSandboxes: no answer within 1 s"), "{error:?}");
+    fake.hang(false);
+    said.container(|c| c.started_at.is_some()).await;
+    only_looked(&fake);
+}
+
+#[tokio::test]
 async fn a_socket_that_goes_away_and_comes_back() {
     let dir = Dir::new("socket");
     let mut said = Said::cri(&dir.socket(), quick());
@@ -503,6 +579,115 @@ async fn details_come_in_bounded_rounds() {
     only_looked(&fake);
 }
 
+fn image(id: &str, tag: &str) -> cri::Image {
+    cri::Image {
+        id: id.into(),
+        repo_tags: vec![tag.into()],
+        repo_digests: vec![format!("{tag}@{id}")],
+        size: 5 << 20,
+        pinned: false,
+    }
+}
+
+fn image_fs(used: u64) -> cri::ImageFsInfoResponse {
+    cri::ImageFsInfoResponse {
+        image_filesystems: vec![cri::FilesystemUsage {
+            fs_id: Some(cri::FilesystemIdentifier { mountpoint: "/var/lib/x".into() }),
+            used_bytes: Some(cri::UInt64Value { value: used }),
+            inodes_used: Some(cri::UInt64Value { value: 7 }),
+        }],
+        container_filesystems: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn images_are_looked_at_once_and_again_when_one_comes() {
+    let dir = Dir::new("images");
+    let fake = one_pod();
+    fake.set(|s| {
+        s.images = vec![image("sha256:1", "a:1"), image("sha256:2", "b:1")];
+        s.image_fs = image_fs(9);
+    });
+    let served = fake.serve(&dir.socket(), true);
+    let pace = CriPace { images_spacing: 100 * MS, images_every: 1000 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), pace);
+    let (mut images, mut fs, mut started) = (Vec::new(), None, false);
+    said.until("two images, their file system, and the rest", |f| {
+        match f {
+            Fact::Image(i) => images.push((**i).clone()),
+            Fact::ImageFs(f) => fs = Some((**f).clone()),
+            Fact::Container(c) => started |= c.started_at.is_some(),
+            _ => {}
+        }
+        (images.len() == 2 && fs.is_some() && started).then_some(())
+    })
+    .await;
+    assert_eq!((images[0].id.as_str(), images[0].tags[0].as_str(), images[0].size), ("sha256:1", "a:1", 5 << 20));
+    let fs = fs.unwrap();
+    assert_eq!((fs.images[0].mountpoint.as_str(), fs.images[0].used_bytes), ("/var/lib/x", Some(9)));
+
+    // An image comes, another goes: one fact each, and no list of containers for it.
+    let lists = fake.count("ListContainers");
+    fake.set(|s| s.images = vec![image("sha256:2", "b:1"), image("sha256:3", "c:1")]);
+    fake.event("/images/create", "", "");
+    let mut changed = Vec::new();
+    said.until("what changed of the images", |f| {
+        changed.extend(matches!(f, Fact::Image(_) | Fact::ImageGone(_)).then(|| f.clone()));
+        (changed.len() == 2).then_some(())
+    })
+    .await;
+    assert_eq!(changed[0], Fact::ImageGone("sha256:1".into()));
+    assert!(matches!(&changed[1], Fact::Image(i) if i.id == "sha256:3"));
+    assert_eq!(fake.count("ListContainers"), lists);
+
+    // The file system is measured now and then; what is the same is not said.
+    fake.set(|s| s.image_fs = image_fs(10));
+    let now = said.until("what images take", |f| match f {
+        Fact::ImageFs(f) => f.images[0].used_bytes,
+        Fact::Image(_) | Fact::ImageGone(_) => panic!("nothing of it has changed"),
+        _ => None,
+    });
+    assert_eq!(now.await, 10);
+
+    // A new epoch says all that is known again.
+    drop(served);
+    said.retrying().await;
+    let _served = fake.serve(&dir.socket(), true);
+    let mut again = 0;
+    said.until("the epoch", |f| {
+        again += usize::from(matches!(f, Fact::Image(_) | Fact::ImageFs(_)));
+        (*f == Fact::EpochEnd).then_some(())
+    })
+    .await;
+    assert_eq!(again, 3);
+    only_looked(&fake);
+}
+
+#[tokio::test]
+async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() {
+    let dir = Dir::new("slow-images");
+    let fake = one_pod();
+    fake.set(|s| s.look_delay = 600_000 * MS);
+    let _served = fake.serve(&dir.socket(), false);
+    let mut said = Said::cri(&dir.socket(), quick());
+    for _ in 0..4 {
+        assert_eq!(said.call_ends().await, None);
+    }
+    assert_eq!(fake.count("ListImages") + fake.count("ImageFsInfo"), 2, "given up for the lists, each for a while");
+    only_looked(&fake);
+
+    let dir = Dir::new("no-images");
+    let fake = one_pod();
+    fake.set(|s| s.no_images = true);
+    let _served = fake.serve(&dir.socket(), false);
+    let pace = CriPace { images_every: 10 * MS, images_spacing: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), pace);
+    for _ in 0..5 {
+        assert_eq!(said.call_ends().await, None);
+    }
+    assert_eq!((fake.count("ListImages"), fake.count("ImageFsInfo")), (1, 1));
+}
+
 #[tokio::test]
 async fn pulls_begin_move_and_end() {
     let dir = Dir::new("pulls");
@@ -547,11 +732,15 @@ fn the_protocol_has_no_call_that_changes_anything_and_one_file_sees_the_clients(
     }
     let may = [
         "ContainerStatus",
+        "ImageFsInfo",
         "ListContainers",
+        "ListImages",
         "ListPodSandbox",
         "ListStatuses",
         "PodSandboxStatus",
         "Status",
+        "StreamContainers",
+        "StreamPodSandboxes",
         "Subscribe",
         "Version",
     ];
@@ -565,7 +754,7 @@ fn the_protocol_has_no_call_that_changes_anything_and_one_file_sees_the_clients(
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        if ["runtime_service_client", "events_client", "content_client"].iter().any(|c| text.contains(c)) {
+        if ["service_client", "events_client", "content_client"].iter().any(|c| text.contains(c)) {
             seers.push(path.strip_prefix(root).unwrap().to_owned());
         }
     }

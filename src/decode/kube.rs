@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{DecodeError, nullable};
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 
 /// One item of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,13 +16,15 @@ pub enum Object {
     Node(Box<Node>),
     /// An event.
     Event(Box<Event>),
+    /// A lease.
+    Lease(Box<Lease>),
     /// Of a kind that is not used here.
     OtherKind(String),
     /// Of a kind that is used, but it could not be read.
     Unreadable(DecodeError),
 }
 
-/// Items of a `List`, `PodList`, `NodeList` or `EventList`, or the one object that the text is.
+/// Items of a `List`, `PodList`, `NodeList`, `EventList` or `LeaseList`, or the one object that the text is.
 ///
 /// # Errors
 /// When the text is not a Kubernetes object.
@@ -55,6 +57,7 @@ fn object(json: &str, listed: &str) -> Object {
         "Pod" => serde_json::from_str(json).map(Object::Pod),
         "Node" => serde_json::from_str(json).map(Object::Node),
         "Event" => serde_json::from_str(json).map(Object::Event),
+        "Lease" => serde_json::from_str(json).map(Object::Lease),
         _ => return Object::OtherKind(kind),
     };
     read.unwrap_or_else(|e| Object::Unreadable(e.into()))
@@ -144,6 +147,7 @@ mod tests {
                 Object::Pod(_) => "pod",
                 Object::Node(_) => "node",
                 Object::Event(_) => "event",
+                Object::Lease(_) => "lease",
                 Object::OtherKind(_) => "other",
                 Object::Unreadable(_) => "unreadable",
             };

@@ -3,6 +3,7 @@
 
 mod configz;
 mod crictl;
+mod crictl_images;
 mod crictl_info;
 mod ctr_active;
 mod failure;
@@ -19,6 +20,7 @@ mod prometheus;
 
 pub use configz::kubelet_config;
 pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
+pub use crictl_images::{image_fs, images};
 pub use crictl_info::runtime_status;
 pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
@@ -82,6 +84,7 @@ mod tests {
         let _ = (kubelet_config(raw), containers(raw), sandboxes(raw), container_details(raw), sandbox_details(raw));
         let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
         let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
+        let _ = (images(raw), image_fs(raw));
         let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
         let mut joiner = Joiner::default();
         let mut records: Vec<String> = raw.split('\n').filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();

@@ -51,6 +51,11 @@ impl Model {
                 self.nodes.upsert(&name, *node, &stamp);
             }
             Fact::NodeGone(name) => _ = self.nodes.remove(&name),
+            Fact::Lease(lease) => {
+                let name = lease.metadata.name.clone();
+                self.leases.upsert(&name, *lease, &stamp);
+            }
+            Fact::LeaseGone(name) => _ = self.leases.remove(&name),
             Fact::Event(event) => self.event(*event, &stamp),
             Fact::EventGone(uid) => {
                 if let Some(held) = self.events.remove(&uid) {
@@ -70,6 +75,12 @@ impl Model {
                 }
             }
             Fact::RuntimeStatus(status) => self.runtime = Some((*status).into()),
+            Fact::Image(image) => {
+                let id = image.id.clone();
+                Arc::make_mut(&mut self.images).upsert(&id, *image, &stamp);
+            }
+            Fact::ImageGone(id) => _ = Arc::make_mut(&mut self.images).remove(&id),
+            Fact::ImageFs(fs) => self.image_fs = Some((*fs).into()),
             Fact::Pull(pull) => {
                 let reference = pull.reference.clone();
                 self.pulls.upsert(&reference, pull, &stamp);
@@ -117,9 +128,11 @@ impl Model {
             Source::KubeletPods => self.kubelet_pods.begin(stamp.epoch),
             Source::ApiEvents => self.events.begin(stamp.epoch),
             Source::ApiNode => self.nodes.begin(stamp.epoch),
+            Source::ApiLease => self.leases.begin(stamp.epoch),
             Source::Cri => {
                 self.sandboxes.begin(stamp.epoch);
                 self.containers.begin(stamp.epoch);
+                Arc::make_mut(&mut self.images).begin(stamp.epoch);
             }
             Source::Pulls => self.pulls.begin(stamp.epoch),
             _ => {}
@@ -140,6 +153,7 @@ impl Model {
                 }
             }
             Source::ApiNode => _ = self.nodes.end(),
+            Source::ApiLease => _ = self.leases.end(),
             Source::Cri => {
                 for (_, held) in self.sandboxes.end() {
                     self.sandbox_gone(&held.value);
@@ -147,6 +161,7 @@ impl Model {
                 for (_, held) in self.containers.end() {
                     self.container_gone(&held.value);
                 }
+                Arc::make_mut(&mut self.images).end();
             }
             Source::Pulls => _ = self.pulls.end(),
             _ => {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
 use super::{Heard, Index, Model, Snapshot};
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
 
@@ -19,6 +19,7 @@ impl Model {
         Snapshot {
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
+            lease: self.lease_of(node.as_deref()),
             node_events: match node.as_deref() {
                 Some(node) => self.events_about_node(node),
                 // Without the object every event about a node is taken to be about this one.
@@ -32,6 +33,8 @@ impl Model {
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
             machine: self.machine.clone(),
+            images: self.images.clone(),
+            image_fs: self.image_fs.clone(),
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),
@@ -67,6 +70,16 @@ impl Model {
         for (uid, about) in events {
             self.link_event(&uid, &about);
         }
+    }
+
+    /// The node's own where the node is known: an import may hold those of others.
+    fn lease_of(&self, node: Option<&Node>) -> Option<Arc<Lease>> {
+        let mut leases = self.leases.iter();
+        let found = match node {
+            Some(node) => leases.find(|(name, _)| **name == node.metadata.name),
+            None => leases.next(),
+        };
+        found.map(|(_, held)| held.value.clone())
     }
 
     fn events_elsewhere(&mut self) -> Arc<Vec<Arc<Event>>> {

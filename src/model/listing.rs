@@ -77,6 +77,16 @@ impl<T: PartialEq> Listing<T> {
         gone.into_iter().filter_map(|key| self.items.remove(&key).map(|held| (key, held))).collect()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Held<T>> {
         self.items.get(key)

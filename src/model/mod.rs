@@ -28,8 +28,8 @@ pub use pod::{Heard, PodFacts, runtime_uid};
 pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
-use crate::objects::{Event, Node, Pod};
-use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
+use crate::objects::{Event, Lease, Node, Pod};
+use crate::observation::{Container, Image, ImageFs, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
 use crate::text::Text;
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
@@ -43,9 +43,12 @@ pub struct Model {
     kubelet_pods: Listing<Pod>,
     events: Listing<Event>,
     nodes: Listing<Node>,
+    leases: Listing<Lease>,
     sandboxes: Listing<Sandbox>,
     containers: Listing<Container>,
     pulls: Listing<Pull>,
+    images: Arc<Listing<Image>>,
+    image_fs: Option<Arc<ImageFs>>,
     api_trails: BTreeMap<Text, Trail>,
     unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
@@ -92,6 +95,8 @@ pub struct Snapshot {
     pub sources: BTreeMap<Source, Arc<SourceFacts>>,
     /// The node object.
     pub node: Option<Arc<Node>>,
+    /// The node's lease.
+    pub lease: Option<Arc<Lease>>,
     /// Every node object that is known; more than one in an import.
     pub nodes: Vec<Arc<Node>>,
     /// Events about anything but pods, such as claims, owners and nodes, newest first.
@@ -106,6 +111,10 @@ pub struct Snapshot {
     pub runtime: Option<Arc<RuntimeStatus>>,
     /// systemd's word on kubelet and runtime, and the boot.
     pub machine: Arc<MachineFacts>,
+    /// The runtime's images, by id.
+    pub images: Arc<Listing<Image>>,
+    /// What they take, and where.
+    pub image_fs: Option<Arc<ImageFs>>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
     /// Events about the node, newest first.

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Container, Health, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape, SourceError,
-    SourceState, Span, Stamp, Time, Unit,
+    Call, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape,
+    SourceError, SourceState, Span, Stamp, Time, Unit,
 };
-use crate::objects::{Event, Node, Pod};
+use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
 
 /// Something that was observed, and where it stands.
@@ -106,6 +106,16 @@ pub enum Fact {
     StaticManifest(Text),
     /// The manifest of that file name is gone.
     StaticManifestGone(Text),
+    /// The node's lease is or was renewed.
+    Lease(Box<Lease>),
+    /// The lease of that name is gone.
+    LeaseGone(Text),
+    /// An image is or has changed.
+    Image(Box<Image>),
+    /// The image of that id is gone.
+    ImageGone(Text),
+    /// Where images lie and what they take has changed.
+    ImageFs(Box<ImageFs>),
 }
 
 impl Fact {
@@ -139,6 +149,11 @@ impl Fact {
             Fact::PodDir(dir) => ("pod-dir", &dir.uid),
             Fact::PodDirGone(uid) => ("pod-dir", uid),
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
+            Fact::Lease(lease) => ("lease", &lease.metadata.name),
+            Fact::LeaseGone(name) => ("lease", name),
+            Fact::Image(image) => ("image", &image.id),
+            Fact::ImageGone(id) => ("image", id),
+            Fact::ImageFs(_) => ("image-fs", ""),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

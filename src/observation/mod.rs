@@ -3,6 +3,7 @@
 
 mod cri;
 mod fact;
+mod images;
 mod kubelet;
 mod machine;
 mod queue;
@@ -11,6 +12,7 @@ mod stamp;
 
 pub use cri::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox};
 pub use fact::{Decoded, Fact, Observation};
+pub use images::{FilesystemUsage, Image, ImageFs};
 pub use kubelet::{Bucket, Health, Histogram, KubeletConfig, LogEntry, LogKind, OperationTotals, Scrape, Span};
 pub use machine::{PodDir, Unit, UnitExit};
 pub use queue::{QUEUE_LOSSY_CAPACITY, Queue};

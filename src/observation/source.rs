@@ -14,6 +14,8 @@ pub enum Source {
     ApiPods,
     /// API server: the node object.
     ApiNode,
+    /// API server: the node's lease, which its kubelet renews.
+    ApiLease,
     /// API server: events.
     ApiEvents,
     /// API server: pods that no scheduler has placed yet.
@@ -48,9 +50,10 @@ pub enum Source {
 
 impl Source {
     /// Every source, in the order of the header.
-    pub const ALL: [Source; 17] = [
+    pub const ALL: [Source; 18] = [
         Source::ApiPods,
         Source::ApiNode,
+        Source::ApiLease,
         Source::ApiEvents,
         Source::ApiUnbound,
         Source::Cri,
@@ -73,6 +76,7 @@ impl Source {
         match self {
             Source::ApiPods => "api-pods",
             Source::ApiNode => "api-node",
+            Source::ApiLease => "api-lease",
             Source::ApiEvents => "api-events",
             Source::ApiUnbound => "api-unbound",
             Source::Cri => "cri",

@@ -5,7 +5,7 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
-use super::api::{ApiAccess, ListWatch, Watched};
+use super::api::{ApiAccess, LeaseSource, ListWatch, Watched};
 use super::cri::{CriSource, PullsSource};
 use super::identity::Identity;
 use super::kubelet::{
@@ -76,7 +76,8 @@ impl Set<'_> {
     }
 
     fn api_sources(&mut self, plan: &Plan) {
-        const ALL: [Source; 4] = [Source::ApiPods, Source::ApiNode, Source::ApiEvents, Source::ApiUnbound];
+        const ALL: [Source; 5] =
+            [Source::ApiPods, Source::ApiNode, Source::ApiLease, Source::ApiEvents, Source::ApiUnbound];
         let Some(credential) = plan.credential.value.clone() else {
             let why = "no credential for the API server was found; --kubeconfig names one";
             return ALL.into_iter().for_each(|source| self.absent(source, why));
@@ -86,6 +87,7 @@ impl Set<'_> {
         for what in [Watched::pods(&node), Watched::node(&node), Watched::events(), Watched::unbound()] {
             self.add(what.source, ListWatch::new(access.clone(), what));
         }
+        self.add(Source::ApiLease, LeaseSource::new(access, &node));
     }
 
     fn runtime_sources(&mut self, plan: &Plan) {

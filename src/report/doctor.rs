@@ -9,7 +9,7 @@ use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
 use crate::observation::{Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::Moment;
+use crate::view::{Header, Moment, bytes};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +38,7 @@ pub fn missing_without(source: Source) -> &'static str {
     match source {
         Source::ApiPods => "pods as the API server has them: STATUS, conditions, reasons, deletion",
         Source::ApiNode => "the node's conditions and versions",
+        Source::ApiLease => "whether the kubelet still renews its lease, by which the cluster takes the node for alive",
         Source::ApiEvents => "events: reasons then come from statuses and the kubelet's log alone",
         Source::ApiUnbound => "pods that no scheduler has placed yet: they are on no node",
         Source::Cri => "sandboxes and containers as they are now, and our own measure of what PLEG pays",
@@ -90,6 +91,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
             _ = writeln!(out, "      fix: {}", error.fix.one_line());
         }
     }
+    about_node(moment, &header, &mut out);
     machine(moment, &mut out);
     out.push_str("\nWHAT WAS LOOKED FOR\n");
     for looked in looked {
@@ -101,6 +103,27 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         }
     }
     out
+}
+
+/// What is known of the node beside its conditions.
+fn about_node(moment: &Moment, header: &Header, out: &mut String) {
+    let mut lines = Vec::new();
+    if let Some(lease) = &header.lease {
+        let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
+        lines.push(format!("{}{lasts}", lease.text));
+    }
+    let snapshot = &moment.snapshot;
+    if !snapshot.images.is_empty() {
+        lines.push(format!("{} images", snapshot.images.len()));
+    }
+    for fs in snapshot.image_fs.iter().flat_map(|fs| &fs.images) {
+        let used = fs.used_bytes.map(|used| format!(" {}", bytes(used))).unwrap_or_default();
+        let inodes = fs.inodes_used.map(|n| format!(", {n} inodes")).unwrap_or_default();
+        lines.push(format!("images take{used}{inodes} in {}", fs.mountpoint.one_line()));
+    }
+    if !lines.is_empty() {
+        _ = writeln!(out, "\nTHE NODE\n{}", lines.join("\n"));
+    }
 }
 
 /// systemd's word on the units of kubelet and runtime.

@@ -43,6 +43,23 @@ pub struct NodeJson {
     runtime: Option<Text>,
     kernel_version: Option<Text>,
     conditions: Vec<ConditionJson>,
+    lease: Option<LeaseJson>,
+    images: Option<usize>,
+    image_filesystems: Vec<FilesystemJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct FilesystemJson {
+    mountpoint: Text,
+    used_bytes: Option<u64>,
+    inodes_used: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeaseJson {
+    renewed: Stamp,
+    lasts_seconds: Option<i64>,
+    expired: Option<bool>,
 }
 
 #[derive(Debug, Serialize)]
@@ -115,6 +132,11 @@ pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJso
         message: known(&c.message),
         since: stamp(c.last_transition_time),
     });
+    let filesystems = moment.snapshot.image_fs.iter().flat_map(|fs| &fs.images).map(|fs| FilesystemJson {
+        mountpoint: fs.mountpoint.clone(),
+        used_bytes: fs.used_bytes,
+        inodes_used: fs.inodes_used,
+    });
     let node = NodeJson {
         name: known(&header.node),
         ready: Some(header.ready).filter(|r| !r.is_empty()),
@@ -123,6 +145,13 @@ pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJso
         runtime: known(&header.runtime),
         kernel_version: known(&header.kernel),
         conditions: conditions.collect(),
+        lease: header.lease.as_ref().map(|l| LeaseJson {
+            renewed: Stamp(l.renewed),
+            lasts_seconds: l.lasts,
+            expired: l.expired,
+        }),
+        images: Some(moment.snapshot.images.len()).filter(|n| *n > 0),
+        image_filesystems: filesystems.collect(),
     };
     let sources = moment.snapshot.sources.iter().map(|(source, facts)| SourceJson {
         name: source.name(),

@@ -37,9 +37,12 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, th
     let end = area.right().saturating_sub(width(&right) as u16 + 2);
     let role = if paused { Role::Selected } else { Role::Heading };
     put_right(buffer, area, 0, area.x, &right, theme.style(role));
+    // One that is renewed says nothing that Ready does not; one that is not says it half a minute before.
+    let lease = header.lease.as_ref().filter(|l| l.expired == Some(true)).map(|l| l.text.as_str());
     let pieces = [
         (node, Role::Heading),
         ready,
+        (lease.unwrap_or_default(), Role::Trouble),
         (if header.unschedulable { "cordoned" } else { "" }, Role::Slow),
         (kubelet.as_str(), Role::Plain),
         (header.runtime.as_str(), Role::Plain),

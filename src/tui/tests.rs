@@ -346,3 +346,24 @@ fn names_of_any_script_leave_the_columns_where_they_are() {
         assert_eq!(frame[(ready + 1, y)].symbol(), "/");
     }
 }
+
+#[test]
+fn a_lease_is_told_once_it_has_ended() {
+    let mut node = Node::new();
+    let renewed = node.now;
+    let object =
+        serde_json::json!({"metadata": {"name": "n"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    node.say(Source::ApiNode, Fact::Node(serde_json::from_value(object).unwrap()));
+    let lease =
+        serde_json::json!({"metadata": {"name": "n"}, "spec": {"leaseDurationSeconds": 40, "renewTime": renewed}});
+    node.say(Source::ApiLease, Fact::SourceState(SourceState::Live { since: renewed }));
+    node.say(Source::ApiLease, Fact::Lease(serde_json::from_value(lease).unwrap()));
+    let mut shown = |seconds| {
+        node.now = renewed + TimeDelta::seconds(seconds);
+        let mut app = app(false);
+        app.show(node.moment(), "");
+        shows(&app.draw(100, 24), "Ready  lease expired: not renewed for 41s")
+    };
+    assert!(!shown(40));
+    assert!(shown(41));
+}

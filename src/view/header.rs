@@ -1,7 +1,7 @@
 //! Owns what is said of the node above everything else: name, versions, sources, counts, alarms.
 //! It must not lay anything out.
 
-use super::words::{ago, alarm_text, source_state_text, source_state_word};
+use super::words::{ago, alarm_text, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
@@ -28,6 +28,30 @@ pub struct SourceLine {
     pub dropped: u64,
 }
 
+/// The node's lease, by which the cluster takes the node for alive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeaseLine {
+    /// When the kubelet last renewed it.
+    pub renewed: Time,
+    /// How long a renewal lasts, seconds.
+    pub lasts: Option<i64>,
+    /// It has ended; None while nobody says how it is now.
+    pub expired: Option<bool>,
+    /// The same in words: `lease renewed 3s ago`.
+    pub text: String,
+}
+
+impl LeaseLine {
+    fn of(moment: &Moment) -> Option<Self> {
+        let lease = moment.snapshot.lease.as_deref()?;
+        let renewed = lease.spec.renew_time?;
+        let live = moment.snapshot.sources.get(&Source::ApiLease).is_some_and(|s| s.is_live());
+        let expired = lease.ends().filter(|_| live).map(|ends| ends < moment.now);
+        let text = lease_text(ago(moment.now, renewed), expired);
+        Some(Self { renewed, lasts: lease.spec.lease_duration_seconds, expired, text })
+    }
+}
+
 /// The header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
@@ -41,6 +65,8 @@ pub struct Header {
     pub conditions: Vec<String>,
     /// Cordoned.
     pub unschedulable: bool,
+    /// The node's lease, where a source shows it.
+    pub lease: Option<LeaseLine>,
     /// Kubelet version.
     pub kubelet: Text,
     /// Runtime and version.
@@ -114,6 +140,7 @@ impl Header {
             ready,
             conditions,
             unschedulable: node.is_some_and(|n| n.spec.unschedulable),
+            lease: LeaseLine::of(moment),
             kubelet: if info.kubelet_version.is_empty() {
                 snapshot.kubelet.version().cloned().unwrap_or_default()
             } else {

@@ -11,8 +11,8 @@ mod words;
 
 pub use detail::{Detail, Sides};
 pub use explained::{Asked, Explained, explain_all, explain_named};
-pub use header::{Header, SourceLine};
+pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
 pub use pleg::PlegView;
 pub use row::{Filter, Row, Trouble};
-pub use words::{alarm_text, clock, milliseconds, next_text, source_state_text, source_state_word};
+pub use words::{alarm_text, bytes, clock, milliseconds, next_text, source_state_text, source_state_word};

@@ -20,6 +20,17 @@ pub fn milliseconds(seconds: f64) -> String {
     }
 }
 
+/// Bytes in at most four figures: `999B`, `3.3MiB`, `120GiB`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (count as f64, 0);
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 9.95 { format!("{value:.0}{}", UNITS[unit]) } else { format!("{value:.1}{}", UNITS[unit]) }
+}
+
 /// Time of day, UTC.
 pub fn clock(at: Time) -> String {
     at.format("%H:%M:%S").to_string()
@@ -89,6 +100,16 @@ pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
     }
 }
 
+/// The node's lease, so long after its last renewal.
+pub fn lease_text(age: TimeDelta, expired: Option<bool>) -> String {
+    let age = human_duration(age);
+    match expired {
+        Some(true) => format!("lease expired: not renewed for {age}"),
+        Some(false) => format!("lease renewed {age} ago"),
+        None => format!("lease renewed {age} ago, when it was last seen"),
+    }
+}
+
 /// A time span that is never negative.
 pub(super) fn ago(now: Time, then: Time) -> TimeDelta {
     (now - then).max(TimeDelta::zero())
@@ -112,6 +133,23 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(milliseconds(seconds), text);
         }
+    }
+
+    #[test]
+    fn bytes_in_few_figures() {
+        let cases = [(0, "0B"), (999, "999B"), (1000, "1.0KiB"), (3_493_888, "3.3MiB"), (128 << 30, "128GiB")];
+        for (count, text) in cases {
+            assert_eq!(bytes(count), text);
+        }
+        assert_eq!(bytes(u64::MAX), "16777216TiB");
+    }
+
+    #[test]
+    fn a_lease_in_words() {
+        let says = |expired| lease_text(TimeDelta::seconds(43), expired);
+        assert_eq!(says(Some(false)), "lease renewed 43s ago");
+        assert_eq!(says(Some(true)), "lease expired: not renewed for 43s");
+        assert_eq!(says(None), "lease renewed 43s ago, when it was last seen");
     }
 
     #[test]

@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
-# The runtime as a source against a real containerd: started for this alone, in folders of its own, as root.
-# KPT_CONTAINERD_BIN names a folder with another containerd than Debian's (containerd, its shim, ctr).
-# Prints one line a check.
+# The runtime as a source against real containerds: Debian's 1.6, 1.7 and 2.x, each in folders of its own, as root.
+# They are taken from the suites that have them and extracted beside the system, never installed: apt keeps its state for
+# that under target/containerd, and the system's is not touched. Another run uses what lies there; delete it to have the
+# newest again.
+# KPT_CONTAINERD_BIN names a folder with a containerd (with its shim, and ctr) to be tested instead of all these.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
+
+# Suite, and what the version must begin with.
+SUITES=("bookworm 1.6." "trixie 1.7." "sid 2.")
 
 if [ "$(id -u)" -ne 0 ]; then
     echo "error: containerd makes containers, which needs root" >&2
     exit 1
 fi
 missing=()
-command -v containerd >/dev/null || [ -n "${KPT_CONTAINERD_BIN:-}" ] || missing+=(containerd)
 command -v runc >/dev/null || missing+=(runc)
 command -v python3 >/dev/null || missing+=(python3-minimal)
+command -v ip >/dev/null || missing+=(iproute2)
 [ -x /usr/lib/cni/bridge ] || missing+=(containernetworking-plugins)
 # The image holds busybox and no library.
 { [ -x /bin/busybox ] && ! ldd /bin/busybox >/dev/null 2>&1; } || missing+=(busybox-static)
@@ -23,113 +28,56 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}"; } >&2 || exit 1
 fi
-[ -z "${KPT_CONTAINERD_BIN:-}" ] || export PATH="$KPT_CONTAINERD_BIN:$PATH"
 built=$(cargo test --locked --test e2e_containerd --no-run 2>&1) || { echo "$built" >&2; exit 1; }
 test=$(sed -n 's/^ *Executable .*(\(.*\))$/\1/p' <<<"$built")
+target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+kept="$target/containerd"
 
-dir=$(mktemp -d)
-# A user without rights finds the socket and this test, and may not use the socket.
-chmod 711 "$dir"
-install -m 755 "$test" "$dir/test" || exit 1
-bridge="kpt${dir: -6}"
-finish() {
-    # What containerd started outlives it: each shim names the folder.
-    if [ -f "$dir/pid" ]; then
-        kill -CONT "$(cat "$dir/pid")" 2>/dev/null
-        ctr -a "$dir/c.sock" -n k8s.io tasks ls -q 2>/dev/null | while read -r task; do
-            ctr -a "$dir/c.sock" -n k8s.io tasks rm -f "$task"
-        done >/dev/null 2>&1
-        kill "$(cat "$dir/pid")" 2>/dev/null
-        for _ in $(seq 50); do
-            kill -0 "$(cat "$dir/pid")" 2>/dev/null || break
-            sleep 0.1
-        done
+# got SUITE: containerd of that suite lies extracted in $kept/SUITE/x, from the mirror that the system itself uses.
+got() {
+    local suite=$1 at="$kept/$1" mirror
+    [ -x "$at/x/usr/bin/containerd" ] && return
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | grep -m 1 '/debian/$')
+    if [ -z "$mirror" ]; then
+        echo "error: no archive of Debian among the system's apt sources, to take containerd of $suite from" >&2
+        return 1
     fi
-    for proc in /proc/[0-9]*; do
-        if tr '\0' ' ' <"$proc/cmdline" 2>/dev/null | grep -q -- "^[^ ]*containerd-shim[^ ]* .*-address $dir/"; then
-            kill -KILL "${proc#/proc/}"
-        fi
-    done
-    awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort -r | while read -r mount; do
-        umount -l "$mount"
-    done
-    ip link delete "$bridge" 2>/dev/null
-    rm -rf "$dir"
+    rm -rf "$at"
+    mkdir -p "$at/lists/partial" "$at/cache/archives/partial" || return 1
+    : >"$at/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$at/sources.list"
+    local own=(-qq -o "Dir::State=$at" -o "Dir::State::lists=$at/lists" -o "Dir::State::status=$at/status"
+        -o "Dir::Cache=$at/cache" -o "Dir::Etc::sourcelist=$at/sources.list" -o Dir::Etc::sourceparts=/dev/null
+        -o Dir::Etc::preferencesparts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root
+        -o Acquire::Retries=3)
+    { apt-get "${own[@]}" update && (cd "$at" && apt-get "${own[@]}" download containerd); } >&2 || return 1
+    # The lists are large and have served.
+    rm -rf "$at/lists" "$at/cache"
+    dpkg -x "$at"/containerd_*.deb "$at/x.part" && mv "$at/x.part" "$at/x" && rm "$at"/containerd_*.deb
 }
-trap finish EXIT
 
-mkdir "$dir/cni"
-cat >"$dir/cni/10-e2e.conflist" <<EOF
-{"cniVersion": "0.4.0", "name": "kpt-e2e", "plugins": [{"type": "bridge", "bridge": "$bridge", "isGateway": true,
- "ipMasq": false, "ipam": {"type": "host-local", "dataDir": "$dir/ipam", "ranges": [[{"subnet": "10.89.0.0/24"}]]}}]}
-EOF
-if containerd --version | grep -qE ' v?1\.[0-9]+\.'; then
-    cri='io.containerd.grpc.v1.cri'
-    config="version = 2
-[plugins.\"$cri\"]
-  sandbox_image = \"registry.k8s.io/pause:3.10\"
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  [plugins.\"$cri\".containerd.runtimes.runc]
-    runtime_type = \"io.containerd.runc.v2\"
-    [plugins.\"$cri\".containerd.runtimes.runc.options]
-      Root = \"$dir/runc\"
-  [plugins.\"$cri\".cni]
-    bin_dir = \"/usr/lib/cni\"
-    conf_dir = \"$dir/cni\""
-else
-    config="version = 3
-[plugins.'io.containerd.cri.v1.images'.pinned_images]
-  sandbox = \"registry.k8s.io/pause:3.10\"
-[plugins.'io.containerd.cri.v1.runtime']
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-    runtime_type = \"io.containerd.runc.v2\"
-    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-      Root = \"$dir/runc\"
-  [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = [\"/usr/lib/cni\"]
-    conf_dir = \"$dir/cni\"
-[plugins.'io.containerd.nri.v1.nri']
-  disable = true"
+if [ -n "${KPT_CONTAINERD_BIN:-}" ]; then
+    exec tests/e2e/containerd_one.sh "$KPT_CONTAINERD_BIN" "$test"
 fi
-printf '%s\n' "${config%%$'\n'*}" "root = \"$dir/root\"" "state = \"$dir/state\"" \
-    '[grpc]' "  address = \"$dir/c.sock\"" '[ttrpc]' "  address = \"$dir/c.ttrpc\"" "${config#*$'\n'}" >"$dir/config.toml"
-cat >"$dir/start" <<EOF
-#!/bin/sh
-setsid containerd -c "$dir/config.toml" >>"$dir/log" 2>&1 </dev/null &
-echo \$! >"$dir/pid"
-EOF
-chmod +x "$dir/start"
-python3 tests/e2e/mkimage.py "$dir" || exit 1
-
-"$dir/start"
-for _ in $(seq 100); do
-    ctr -a "$dir/c.sock" version >/dev/null 2>&1 && break
-    sleep 0.1
-done
-echo "-- $(containerd --version | cut -d' ' -f1-3)"
-for image in pause app; do
-    if ! ctr -a "$dir/c.sock" -n k8s.io images import "$dir/$image.tar" >/dev/null; then
-        tail -n 20 "$dir/log" >&2
-        exit 1
+failed=()
+for line in "${SUITES[@]}"; do
+    read -r suite begins <<<"$line"
+    if ! got "$suite"; then
+        echo "FAIL  containerd of $suite cannot be got"
+        failed+=("$suite")
+        continue
     fi
+    bin="$kept/$suite/x/usr/bin"
+    # A newer suite's binary may want a newer libc than there is here: then this says so.
+    version=$("$bin/containerd" --version 2>&1 | awk '{ print $3 }')
+    if [[ "${version#v}" != "$begins"* ]]; then
+        echo "FAIL  containerd of $suite is ${version:-nothing that runs}, and not $begins"
+        failed+=("$suite")
+        continue
+    fi
+    tests/e2e/containerd_one.sh "$bin" "$test" || failed+=("$suite")
 done
-
-export KPT_CONTAINERD_DIR="$dir" KPT_CONTAINERD_SOCKET="$dir/c.sock" RUST_BACKTRACE=0
-code=0
-setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/test" --ignored --nocapture --exact a_user_without_rights \
-    >"$dir/out" 2>&1 || code=1
-"$dir/test" --ignored --nocapture --exact a_real_containerd >>"$dir/out" 2>&1 || code=1
-grep -E '^(ok|FAIL)  ' "$dir/out"
-passed=$(grep -c '^ok  ' "$dir/out")
-failed=$(grep -c '^FAIL  ' "$dir/out")
-if [ "$code" -ne 0 ] || [ "$passed" -eq 0 ]; then
-    [ "$failed" -gt 0 ] || failed=1
-    grep -vE '^ok  ' "$dir/out" | head -n 60
-    echo "-- the end of containerd's log"
-    tail -n 10 "$dir/log"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]}"
+    exit 1
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]

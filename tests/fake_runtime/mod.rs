@@ -1,6 +1,8 @@
 //! A container runtime that answers what a test tells it, on a unix socket, and counts every call by name.
 #![allow(dead_code)]
 
+pub mod crictl;
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ pub mod content {
 }
 
 use content::content_server::{Content, ContentServer};
+use cri::image_service_server::{ImageService, ImageServiceServer};
 use cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
 use events::events_server::{Events, EventsServer};
 
@@ -38,10 +41,27 @@ use events::events_server::{Events, EventsServer};
 #[derive(Default)]
 pub struct State {
     pub sandboxes: Vec<cri::PodSandbox>,
+    /// Of every sandbox, where there are no statuses.
     pub sandbox_ip: String,
+    /// Of those that have one; the others are not found.
+    pub sandbox_statuses: Option<BTreeMap<String, cri::PodSandboxStatus>>,
+    /// Name, version and conditions, other than usual.
+    pub identity: Option<(String, String, Vec<cri::RuntimeCondition>)>,
     pub containers: Vec<cri::Container>,
     pub statuses: BTreeMap<String, cri::ContainerStatus>,
     pub ingests: Vec<content::Status>,
+    pub images: Vec<cri::Image>,
+    pub image_fs: cri::ImageFsInfoResponse,
+    /// Lists can be had in pieces.
+    pub streams: bool,
+    /// A list in pieces breaks off after its first piece.
+    pub torn: bool,
+    /// Images are not told.
+    pub no_images: bool,
+    /// What a look at images takes.
+    pub look_delay: Duration,
+    /// A look at images and a list were in flight at once.
+    pub looked_beside_lists: bool,
     pub list_delay: Duration,
     pub lists_in_flight: u32,
     pub most_lists_in_flight: u32,
@@ -116,6 +136,7 @@ impl Fake {
         let incoming = stream::unfold(listener, |l| async move { Some((l.accept().await.map(|(s, _)| s), l)) });
         let cri = RuntimeServiceServer::new(self.clone()).max_encoding_message_size(64 << 20);
         let mut router = Server::builder().add_service(self.counted(cri));
+        router = router.add_service(self.counted(ImageServiceServer::new(self.clone())));
         if containerd {
             router = router.add_service(self.counted(EventsServer::new(self.clone())));
             router = router.add_service(self.counted(ContentServer::new(self.clone())));
@@ -151,6 +172,50 @@ impl Fake {
 
     async fn ready(&self) {
         _ = self.hang.subscribe().wait_for(|hang| !hang).await;
+    }
+
+    async fn looking<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
+        let delay = {
+            let mut state = self.state.lock().unwrap();
+            state.looked_beside_lists |= state.lists_in_flight > 0;
+            state.look_delay
+        };
+        tokio::time::sleep(delay).await;
+        self.ready().await;
+        let state = self.state.lock().unwrap();
+        if state.no_images {
+            return Err(Status::unimplemented("unknown service runtime.v1.ImageService"));
+        }
+        Ok(Response::new(answer(&state)))
+    }
+
+    /// A list in pieces of two; it is in flight until the last one was sent.
+    async fn streaming<I: Clone + Send + 'static, T: Send + 'static>(
+        &self,
+        items: impl FnOnce(&State) -> Vec<I>,
+        piece: impl Fn(Vec<I>) -> T + Send + 'static,
+    ) -> Answer<Pieces<T>> {
+        if !self.state.lock().unwrap().streams {
+            return Err(Status::unimplemented("unknown method"));
+        }
+        let in_flight = InFlight::begin(&self.state);
+        let delay = self.state.lock().unwrap().list_delay;
+        tokio::time::sleep(delay).await;
+        self.ready().await;
+        let (items, torn) = {
+            let state = self.state.lock().unwrap();
+            (items(&state), state.torn)
+        };
+        let mut pieces: Vec<_> = items.chunks(2).map(|items| Ok(piece(items.to_vec()))).collect();
+        if torn {
+            pieces.truncate(1);
+            pieces.push(Err(Status::internal("torn")));
+        }
+        let pieces = stream::iter(pieces).map(move |piece| {
+            _ = &in_flight;
+            piece
+        });
+        Ok(Response::new(Box::pin(pieces)))
     }
 
     async fn listing<T>(&self, answer: impl FnOnce(&State) -> T) -> Result<Response<T>, Status> {
@@ -194,16 +259,37 @@ where
 }
 
 type Answer<T> = Result<Response<T>, Status>;
+type Pieces<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl RuntimeService for Fake {
+    type StreamPodSandboxesStream = Pieces<cri::StreamPodSandboxesResponse>;
+    type StreamContainersStream = Pieces<cri::StreamContainersResponse>;
+
+    async fn stream_pod_sandboxes(
+        &self,
+        _: Request<cri::StreamPodSandboxesRequest>,
+    ) -> Answer<Self::StreamPodSandboxesStream> {
+        let piece = |pod_sandboxes| cri::StreamPodSandboxesResponse { pod_sandboxes };
+        self.streaming(|s| s.sandboxes.clone(), piece).await
+    }
+
+    async fn stream_containers(
+        &self,
+        _: Request<cri::StreamContainersRequest>,
+    ) -> Answer<Self::StreamContainersStream> {
+        self.streaming(|s| s.containers.clone(), |containers| cri::StreamContainersResponse { containers }).await
+    }
+
     async fn version(&self, request: Request<cri::VersionRequest>) -> Answer<cri::VersionResponse> {
         self.ready().await;
         assert_eq!(request.into_inner().version, "0.1.0");
+        let identity = self.state.lock().unwrap().identity.clone();
+        let (runtime_name, runtime_version, _) = identity.unwrap_or(("fake".into(), "1.2.3".into(), Vec::new()));
         Ok(Response::new(cri::VersionResponse {
             version: "0.1.0".into(),
-            runtime_name: "fake".into(),
-            runtime_version: "1.2.3".into(),
+            runtime_name,
+            runtime_version,
             runtime_api_version: "v1".into(),
         }))
     }
@@ -216,7 +302,9 @@ impl RuntimeService for Fake {
             reason: if status { String::new() } else { "NetworkPluginNotReady".into() },
             message: String::new(),
         };
-        let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", false)];
+        let usual = || vec![condition("RuntimeReady", true), condition("NetworkReady", false)];
+        let identity = self.state.lock().unwrap().identity.clone();
+        let conditions = identity.map_or_else(usual, |(_, _, conditions)| conditions);
         Ok(Response::new(cri::StatusResponse { status: Some(cri::RuntimeStatus { conditions }) }))
     }
 
@@ -234,6 +322,10 @@ impl RuntimeService for Fake {
     ) -> Answer<cri::PodSandboxStatusResponse> {
         self.ready().await;
         let id = request.into_inner().pod_sandbox_id;
+        if let Some(statuses) = &self.state.lock().unwrap().sandbox_statuses {
+            let status = statuses.get(&id).cloned().ok_or_else(|| Status::not_found(id))?;
+            return Ok(Response::new(cri::PodSandboxStatusResponse { status: Some(status) }));
+        }
         let network = Some(cri::PodSandboxNetworkStatus { ip: self.state.lock().unwrap().sandbox_ip.clone() });
         Ok(Response::new(cri::PodSandboxStatusResponse {
             status: Some(cri::PodSandboxStatus { id, state: 0, network }),
@@ -250,6 +342,17 @@ impl RuntimeService for Fake {
             Some(status) => Ok(Response::new(cri::ContainerStatusResponse { status: Some(status.clone()) })),
             None => Err(Status::not_found(id)),
         }
+    }
+}
+
+#[tonic::async_trait]
+impl ImageService for Fake {
+    async fn list_images(&self, _: Request<cri::ListImagesRequest>) -> Answer<cri::ListImagesResponse> {
+        self.looking(|s| cri::ListImagesResponse { images: s.images.clone() }).await
+    }
+
+    async fn image_fs_info(&self, _: Request<cri::ImageFsInfoRequest>) -> Answer<cri::ImageFsInfoResponse> {
+        self.looking(|s| s.image_fs.clone()).await
     }
 }
 

@@ -21,6 +21,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
+/// Where the leases of nodes are.
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// One change of one object.
@@ -244,7 +247,12 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
         .filter_map(|p| p.split_once('='))
         .map(|(k, v)| (k, v.replace("%3D", "=")))
         .collect();
-    let resource = match uri.path() {
+    let (all, name) = match uri.path().strip_prefix(LEASES).and_then(|rest| rest.strip_prefix('/')) {
+        Some(name) => (LEASES, Some(name)),
+        None => (uri.path(), None),
+    };
+    let resource = match all {
+        LEASES => "leases",
         "/api/v1/pods" => "pods",
         "/api/v1/nodes" => "nodes",
         "/api/v1/events" => "events",
@@ -252,13 +260,27 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
     };
     let selector = query.get("fieldSelector").cloned().unwrap_or_default();
     let watching = query.get("watch").map(String::as_str) == Some("1");
-    if let Some(why) = not_for(&user, resource, &selector) {
-        let verb = if watching { "watch" } else { "list" };
+    let verb = match name {
+        Some(_) => "get",
+        None if watching => "watch",
+        None => "list",
+    };
+    if let Some(why) = not_for(&user, resource, &selector, name) {
+        let (group, place) = match resource {
+            "leases" => ("coordination.k8s.io", "in the namespace \"kube-node-lease\""),
+            _ => ("", "at the cluster scope"),
+        };
         let message = format!(
-            "{resource} is forbidden: User \"{user}\" cannot {verb} resource \"{resource}\" in API group \"\" at the \
-             cluster scope{why}"
+            "{resource} is forbidden: User \"{user}\" cannot {verb} resource \"{resource}\" in API group \"{group}\" \
+             {place}{why}"
         );
         return status(403, &message, None);
+    }
+    if let Some(name) = name {
+        return match s.objects.iter().find(|((r, _), o)| *r == resource && o["metadata"]["name"] == name) {
+            Some((_, object)) => whole(200, object.to_string(), None),
+            None => status(404, &format!("{resource} \"{name}\" not found"), None),
+        };
     }
     if watching {
         if let Some(code) = s.refuse_watch {
@@ -289,6 +311,7 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
     let kind = match resource {
         "pods" => "PodList",
         "nodes" => "NodeList",
+        "leases" => "LeaseList",
         _ => "EventList",
     };
     let list = json!({"kind": kind, "apiVersion": "v1", "items": page,
@@ -297,9 +320,16 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
 }
 
 /// Why the Node authorizer does not let a node have this; others may have everything.
-fn not_for(user: &str, resource: &str, selector: &str) -> Option<String> {
+fn not_for(user: &str, resource: &str, selector: &str, name: Option<&str>) -> Option<String> {
+    // One whose leases somebody forgot.
+    if user == "no-leases" {
+        return (resource == "leases").then(String::new);
+    }
     let node = user.strip_prefix("system:node:")?;
     match resource {
+        "leases" if name == Some(node) => None,
+        "leases" if name.is_none() => Some(": can only get, create, update, patch, or delete a node lease".into()),
+        "leases" => Some(": can only access node lease with the same name as the requesting node".into()),
         "pods" if selector == format!("spec.nodeName={node}") => None,
         "nodes" if selector == format!("metadata.name={node}") => None,
         "pods" => Some(": can only list/watch pods with spec.nodeName field selector".into()),

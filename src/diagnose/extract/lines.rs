@@ -54,6 +54,9 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
         _ => Kind::Kubelet,
     };
     let reason = area::sync_reason(text);
+    if reason == Some("CrashLoopBackOff") {
+        return out.push(signal(Kind::Waiting, "CrashLoopBackOff".into()));
+    }
     let kind = reason.and_then(|r| area::of_reason(r, text)).or_else(|| area::area(text));
     match kind {
         Some(Kind::Probe) => out.push(signal(Kind::Probe, probe_word(text))),

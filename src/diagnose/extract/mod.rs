@@ -9,7 +9,7 @@ mod status;
 
 use crate::model::{PodFacts, Snapshot};
 use crate::observation::{Source, Time};
-use crate::pipeline::{ContainerPlace, Placed, Stage, StageState};
+use crate::pipeline::{ContainerKind, ContainerPlace, Placed, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 
 /// Failures of a liveness probe that are no accident: the API's default threshold.
@@ -34,7 +34,10 @@ pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Sig
     if subject.terminating() {
         node::of_terminating(&subject, &mut out);
     }
-    out.retain(|signal| subject.is_current(signal));
+    // A debugging container that does not start is no fault of a pod that is well.
+    let debugs = |name: &str| subject.container(name).is_some_and(|c| c.kind == ContainerKind::Ephemeral);
+    let well = placed.place.stage == Stage::Running && placed.place.state == StageState::Active;
+    out.retain(|signal| subject.is_current(signal) && !(well && debugs(&signal.container)));
     out
 }
 

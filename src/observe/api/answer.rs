@@ -24,6 +24,8 @@ pub(super) enum Ended {
     Expired,
     /// The credential was not accepted.
     Unauthorized(Failure),
+    /// There is no object of that name; what it would mean of anything else.
+    Absent(Failure),
     /// Anything else.
     Failed(Failure),
 }
@@ -51,6 +53,10 @@ pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &H
             let seconds = headers.get("retry-after").and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
             let wait = seconds.map_or(BUSY, Duration::from_secs).min(BUSY_LIMIT);
             Ended::Failed(Failure::RetryAfter(error(ErrorKind::Other, "the API server is busy; it said when"), wait))
+        }
+        // The message of a Status: an API server said so.
+        StatusCode::NOT_FOUND if what.is_by_name() && !message.is_empty() => {
+            Ended::Absent(Failure::Retry(error(ErrorKind::Other, "")))
         }
         StatusCode::NOT_FOUND => retry(ErrorKind::Malformed, "what answers there is not an API server"),
         _ if message.contains("etcd") => {

@@ -1,9 +1,11 @@
-//! Owns the API server as a source: lists and watches of this node's pods, its node object, events, and unbound pods.
+//! Owns the API server as a source: lists and watches of this node's pods, its node object and lease,
+//! events, and unbound pods.
 //! It must not send anything but GET, and must not hide a failed request behind a retry of its own.
 
 mod access;
 mod answer;
 mod kubeconfig;
+mod lease;
 mod plugin;
 mod proxy;
 mod source;
@@ -12,5 +14,6 @@ mod trouble;
 mod watched;
 
 pub use access::ApiAccess;
+pub use lease::LeaseSource;
 pub use source::{ListWatch, Pace};
 pub use watched::Watched;

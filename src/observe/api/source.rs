@@ -106,9 +106,38 @@ impl ListWatch {
                         return failure;
                     }
                 }
-                Err(Ended::Failed(failure)) => return failure,
+                Err(Ended::Failed(failure) | Ended::Absent(failure)) => return failure,
             }
         }
+    }
+
+    /// What is read by its name, whole; None when there is none.
+    pub(super) async fn one(&mut self) -> Result<Option<Object>, Failure> {
+        loop {
+            let way = self.access.way().await?;
+            match self.one_by(&way).await {
+                Ok(object) => return Ok(Some(object)),
+                Err(Ended::Absent(_)) => return Ok(None),
+                Err(Ended::Unauthorized(failure)) => {
+                    self.access.forget(&way).await;
+                    if std::mem::replace(&mut self.denied, true) {
+                        return Err(failure);
+                    }
+                }
+                Err(Ended::Failed(failure)) => return Err(failure),
+                Err(Ended::Expired) => {
+                    return Err(failed(&self.what, &way, "410 Gone", ErrorKind::Other, ""));
+                }
+            }
+        }
+    }
+
+    async fn one_by(&mut self, way: &Way) -> Result<Object, Ended> {
+        const NO_OBJECT: &str = "the answer is not what was asked for";
+        let response = self.get(way, "").await?;
+        let body = whole(response, MAX_PAGE, self.pace.page).await.map_err(|e| self.broken(way, e))?;
+        let found = String::from_utf8(body).ok().and_then(|body| objects(&body).ok()?.into_iter().next());
+        found.ok_or_else(|| malformed(&self.what, way, NO_OBJECT))
     }
 
     /// A list, if one is needed, and one watch.
@@ -252,11 +281,12 @@ impl Attempt for ListWatch {
     }
 }
 
-fn is(object: Object) -> Option<Fact> {
+pub(super) fn is(object: Object) -> Option<Fact> {
     match object {
         Object::Pod(pod) => Some(Fact::Pod(pod)),
         Object::Node(node) => Some(Fact::Node(node)),
         Object::Event(event) => Some(Fact::Event(event)),
+        Object::Lease(lease) => Some(Fact::Lease(lease)),
         Object::OtherKind(_) | Object::Unreadable(_) => None,
     }
 }
@@ -266,6 +296,7 @@ fn gone(object: Object) -> Option<Fact> {
         Object::Pod(pod) => Some(Fact::PodGone(pod.metadata.uid)),
         Object::Node(node) => Some(Fact::NodeGone(node.metadata.name)),
         Object::Event(event) => Some(Fact::EventGone(event.metadata.uid)),
+        Object::Lease(lease) => Some(Fact::LeaseGone(lease.metadata.name)),
         Object::OtherKind(_) | Object::Unreadable(_) => None,
     }
 }

@@ -10,62 +10,86 @@ use crate::observation::Source;
 pub struct Watched {
     /// Whose observations these are.
     pub source: Source,
-    /// `pods`, `nodes`, `events`.
+    /// `pods`, `nodes`, `events`, `leases`.
     resource: &'static str,
+    /// Everything before the resource.
+    path: &'static str,
     /// Field and value; None for everything.
     selector: Option<(&'static str, String)>,
+    /// Read alone, by the name that it is selected by.
+    by_name: bool,
 }
+
+/// Path of the core group.
+const CORE: &str = "/api/v1";
+/// Where the kubelets renew their leases (`corev1.NamespaceNodeLease`).
+const NODE_LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease";
 
 impl Watched {
     /// The pods bound to a node.
     pub fn pods(node: &str) -> Self {
-        Self { source: Source::ApiPods, resource: "pods", selector: Some(("spec.nodeName", node.to_owned())) }
+        Self::of(Source::ApiPods, "pods", Some(("spec.nodeName", node)))
     }
 
     /// The pods that no scheduler has placed yet.
     pub fn unbound() -> Self {
-        Self { source: Source::ApiUnbound, resource: "pods", selector: Some(("spec.nodeName", String::new())) }
+        Self::of(Source::ApiUnbound, "pods", Some(("spec.nodeName", "")))
     }
 
     /// The node object.
     pub fn node(node: &str) -> Self {
-        Self { source: Source::ApiNode, resource: "nodes", selector: Some(("metadata.name", node.to_owned())) }
+        Self::of(Source::ApiNode, "nodes", Some(("metadata.name", node)))
     }
 
     /// All events: those about a pod cannot be selected by the pod's node.
     pub fn events() -> Self {
-        Self { source: Source::ApiEvents, resource: "events", selector: None }
+        Self::of(Source::ApiEvents, "events", None)
+    }
+
+    /// The node's lease.
+    pub fn lease(node: &str) -> Self {
+        Self { path: NODE_LEASES, ..Self::of(Source::ApiLease, "leases", Some(("metadata.name", node))) }
+    }
+
+    /// The same, read alone by its name: what a node's own credential may of its lease.
+    pub(super) fn by_name(self) -> Self {
+        Self { by_name: true, ..self }
+    }
+
+    pub(super) fn is_by_name(&self) -> bool {
+        self.by_name
+    }
+
+    fn of(source: Source, resource: &'static str, selector: Option<(&'static str, &str)>) -> Self {
+        let selector = selector.map(|(field, value)| (field, value.to_owned()));
+        Self { source, resource, path: CORE, selector, by_name: false }
     }
 
     /// The request in words.
     pub(super) fn request(&self) -> String {
         match &self.selector {
             None => format!("list and watch {}", self.resource),
+            Some((_, name)) if self.by_name => format!("get {}/{name}", self.resource),
             Some((field, value)) => format!("list and watch {} with fieldSelector {field}={value}", self.resource),
         }
     }
 
     /// The request itself, without the server.
     pub(super) fn uri(&self, query: &str) -> String {
-        let mut uri = format!("/api/v1/{}?{query}", self.resource);
-        if let Some((field, value)) = &self.selector {
-            uri += &format!("&fieldSelector={field}%3D");
-            for b in value.bytes() {
-                // A node's name comes from outside: it must not become another parameter.
-                match b {
-                    b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => uri.push(char::from(b)),
-                    _ => _ = write!(uri, "%{b:02X}"),
-                }
-            }
+        let all = format!("{}/{}", self.path, self.resource);
+        match &self.selector {
+            None => format!("{all}?{query}"),
+            Some((_, name)) if self.by_name => format!("{all}/{}", encoded(name)),
+            Some((field, value)) => format!("{all}?{query}&fieldSelector={field}%3D{}", encoded(value)),
         }
-        uri
     }
 
     /// What would grant it, after a refusal with `message`.
     pub(super) fn grant(&self, message: &str) -> String {
         let user = message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user);
         let node = user.and_then(|u| u.strip_prefix("system:node:"));
-        if let (Some(node), Some((_, wanted)), Source::ApiPods | Source::ApiNode) = (node, &self.selector, self.source)
+        if let (Some(node), Some((_, wanted)), Source::ApiPods | Source::ApiNode | Source::ApiLease) =
+            (node, &self.selector, self.source)
             && node != wanted
         {
             return format!(
@@ -83,6 +107,13 @@ impl Watched {
         let plain =
             |u: &&str| !u.starts_with('-') && u.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@/".contains(c));
         let user = user.filter(plain).unwrap_or("USER");
+        if self.source == Source::ApiLease {
+            return format!(
+                "Give a credential that may with --kubeconfig, or grant it: kubectl -n kube-node-lease create role \
+                 kpodtrace --verb=get,list,watch --resource=leases && kubectl -n kube-node-lease create rolebinding \
+                 kpodtrace --role=kpodtrace --user={user}"
+            );
+        }
         format!(
             "{why}Give a credential that may with --kubeconfig, or grant it: kubectl create clusterrole kpodtrace-{0} \
              --verb=list,watch --resource={0} && kubectl create clusterrolebinding kpodtrace-{0} \
@@ -90,6 +121,18 @@ impl Watched {
             self.resource
         )
     }
+}
+
+/// A node's name comes from outside: it must not become another parameter, or another path.
+fn encoded(value: &str) -> String {
+    let mut out = String::new();
+    for b in value.bytes() {
+        match b {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => out.push(char::from(b)),
+            _ => _ = write!(out, "%{b:02X}"),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -101,6 +144,9 @@ mod tests {
         assert_eq!(Watched::pods("a-1.b").uri("limit=1"), "/api/v1/pods?limit=1&fieldSelector=spec.nodeName%3Da-1.b");
         assert_eq!(Watched::unbound().uri("x=1"), "/api/v1/pods?x=1&fieldSelector=spec.nodeName%3D");
         assert_eq!(Watched::events().uri("x=1"), "/api/v1/events?x=1");
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+        assert_eq!(Watched::lease("a").uri("x=1"), format!("{leases}?x=1&fieldSelector=metadata.name%3Da"));
+        assert_eq!(Watched::lease("a/b").by_name().uri("x=1"), format!("{leases}/a%2Fb"));
         let odd = Watched::node("a&watch=1 ü").uri("x=1");
         assert_eq!(odd, "/api/v1/nodes?x=1&fieldSelector=metadata.name%3Da%26watch%3D1%20%C3%BC");
     }

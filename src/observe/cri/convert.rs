@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 
 use crate::decode::{ContainerDetails, SandboxDetails};
-use crate::observation::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox, Time};
+use crate::observation::{
+    Container, ContainerPhase, FilesystemUsage, Image, ImageFs, Pull, RuntimeCondition, RuntimeStatus, Sandbox, Time,
+};
 use crate::proto::{content, cri};
 use crate::text::Text;
 
@@ -81,6 +83,28 @@ pub(super) fn runtime_status(version: cri::VersionResponse, status: cri::StatusR
                 message: c.message.into(),
             })
             .collect(),
+    }
+}
+
+pub(super) fn image_of(raw: cri::Image) -> Image {
+    Image {
+        id: raw.id.into(),
+        tags: raw.repo_tags.into_iter().map(Into::into).collect(),
+        digests: raw.repo_digests.into_iter().map(Into::into).collect(),
+        size: raw.size,
+        pinned: raw.pinned,
+    }
+}
+
+pub(super) fn image_fs(raw: cri::ImageFsInfoResponse) -> ImageFs {
+    let usage = |raw: cri::FilesystemUsage| FilesystemUsage {
+        mountpoint: raw.fs_id.unwrap_or_default().mountpoint.into(),
+        used_bytes: raw.used_bytes.map(|v| v.value),
+        inodes_used: raw.inodes_used.map(|v| v.value),
+    };
+    ImageFs {
+        images: raw.image_filesystems.into_iter().map(usage).collect(),
+        containers: raw.container_filesystems.into_iter().map(usage).collect(),
     }
 }
 

@@ -3,12 +3,16 @@
 
 mod convert;
 mod endpoint;
+mod events;
 mod failure;
 mod inventory;
+mod looking;
 mod pace;
 mod pulls;
 mod runtime;
+mod shelf;
 mod source;
+mod waits;
 
 pub use pace::Pace;
 pub use pulls::PullsSource;

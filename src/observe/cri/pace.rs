@@ -16,7 +16,11 @@ pub struct Pace {
     pub rest: Duration,
     /// Deadline of each of the two list calls: the kubelet's `runtimeRequestTimeout`.
     pub list_deadline: Duration,
-    /// Deadline of Version, Status, ContainerStatus and PodSandboxStatus.
+    /// Time between two looks at the images, and at their file systems, while nothing is told.
+    pub images_every: Duration,
+    /// Least time between two looks at the images.
+    pub images_spacing: Duration,
+    /// Deadline of Version, Status, ContainerStatus, PodSandboxStatus, ListImages and ImageFsInfo.
     pub status_deadline: Duration,
     /// Time between two looks at the runtime's own status.
     pub status_every: Duration,
@@ -32,6 +36,8 @@ impl Default for Pace {
             settle: Duration::from_millis(300),
             rest: Duration::from_secs(30),
             list_deadline: Duration::from_secs(120),
+            images_every: Duration::from_secs(60),
+            images_spacing: Duration::from_secs(15),
             status_deadline: Duration::from_secs(10),
             status_every: Duration::from_secs(30),
             details: 64,

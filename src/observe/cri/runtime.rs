@@ -1,38 +1,36 @@
 //! Owns every call to the runtime that this program can make; nothing else sees a generated client.
 //! It must not gain a call that changes anything, nor one that asks for a verbose answer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::ready;
 use futures_util::{Stream, TryFutureExt, TryStreamExt};
-use prost::Message;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::convert;
+use super::events::{Change, FILTERS, NAMESPACE, change};
 use super::failure::{CallError, Why};
+use super::shelf::{Look, Seen};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, Pull, RuntimeStatus, Sandbox};
 use crate::proto::content::{ListStatusesRequest, content_client::ContentClient};
+use crate::proto::cri::image_service_client::ImageServiceClient;
 use crate::proto::cri::runtime_service_client::RuntimeServiceClient;
 use crate::proto::cri::{
-    ContainerStatusRequest, ListContainersRequest, ListPodSandboxRequest, PodSandboxStatusRequest, StatusRequest,
-    VersionRequest,
+    ContainerStatusRequest, ImageFsInfoRequest, ListContainersRequest, ListImagesRequest, ListPodSandboxRequest,
+    PodSandboxStatusRequest, StatusRequest, StreamContainersRequest, StreamPodSandboxesRequest, VersionRequest,
 };
-use crate::proto::events::{Envelope, SubscribeRequest, TaskExit, events_client::EventsClient};
+use crate::proto::events::{SubscribeRequest, events_client::EventsClient};
 use crate::text::Text;
 
 /// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
-/// containerd's namespace for everything that came over CRI.
-const NAMESPACE: &str = "k8s.io";
-/// What of containerd's events is sent to us at all. Exec probes make many others.
-const FILTERS: [&str; 2] = [
-    r#"namespace=="k8s.io",topic~="^/tasks/(create|start|exit|oom|delete|paused|resumed)$""#,
-    r#"namespace=="k8s.io",topic~="^/(containers|sandbox)""#,
-];
-
+/// Most entries of a list that comes in pieces; a node holds some thousands. What never ends must not take the memory.
+const MAX_ENTRIES: usize = 1 << 20;
 /// Both lists.
 #[derive(Debug)]
 pub(super) struct Lists {
@@ -66,8 +64,11 @@ pub(super) enum Details {
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnlyRuntime {
     cri: RuntimeServiceClient<Channel>,
+    images: ImageServiceClient<Channel>,
     events: EventsClient<Channel>,
     content: ContentClient<Channel>,
+    /// The runtime may have lists in pieces: it has not said yet that it does not.
+    streams: Arc<AtomicBool>,
 }
 
 impl ReadOnlyRuntime {
@@ -75,8 +76,10 @@ impl ReadOnlyRuntime {
     pub fn new(channel: Channel) -> Self {
         Self {
             cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
+            images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
             content: ContentClient::new(channel).max_decoding_message_size(MAX_ANSWER),
+            streams: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -89,8 +92,32 @@ impl ReadOnlyRuntime {
         Ok(convert::runtime_status(version, status))
     }
 
-    /// ListPodSandbox, then ListContainers: what the kubelet's PLEG calls, in its order.
-    pub async fn lists(mut self, deadline: Duration) -> Result<Lists, CallError> {
+    /// The list of sandboxes, then that of containers: what the kubelet's PLEG calls, in its order.
+    ///
+    /// In pieces where the runtime has that, which knows no longest answer; whole where it says that it has not.
+    pub async fn lists(self, deadline: Duration) -> Result<Lists, CallError> {
+        if self.streams.load(Ordering::Relaxed) {
+            match self.clone().streamed(deadline).await {
+                Err(error) if error.is_unimplemented() => self.streams.store(false, Ordering::Relaxed),
+                answer => return answer,
+            }
+        }
+        self.whole(deadline).await
+    }
+
+    /// StreamPodSandboxes, then StreamContainers. A list that breaks off is none.
+    async fn streamed(mut self, deadline: Duration) -> Result<Lists, CallError> {
+        let opening = self.cri.stream_pod_sandboxes(StreamPodSandboxesRequest {});
+        let pieces = opened(opening).map_ok(|piece| piece.pod_sandboxes);
+        let sandboxes = within("StreamPodSandboxes", deadline, gathered(pieces, convert::sandbox)).await?;
+        let opening = self.cri.stream_containers(StreamContainersRequest {});
+        let pieces = opened(opening).map_ok(|piece| piece.containers);
+        let containers = within("StreamContainers", deadline, gathered(pieces, convert::container)).await?;
+        Ok(Lists { sandboxes, containers })
+    }
+
+    /// ListPodSandbox, then ListContainers.
+    async fn whole(mut self, deadline: Duration) -> Result<Lists, CallError> {
         let request = ListPodSandboxRequest {};
         let sandboxes = within("ListPodSandbox", deadline, self.cri.list_pod_sandbox(request)).await?;
         let request = ListContainersRequest {};
@@ -117,13 +144,27 @@ impl ReadOnlyRuntime {
         })
     }
 
+    /// ListImages or ImageFsInfo.
+    pub async fn look(mut self, at: Look, deadline: Duration) -> Result<Seen, CallError> {
+        Ok(match at {
+            Look::Images => {
+                let answer = within("ListImages", deadline, self.images.list_images(ListImagesRequest {})).await?;
+                Seen::Images(answer.images.into_iter().map(convert::image_of).collect())
+            }
+            Look::Fs => {
+                let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
+                Seen::Fs(convert::image_fs(answer))
+            }
+        })
+    }
+
     /// containerd's events, as far as they mean that a list would differ. A broadcast: nobody else misses anything.
     ///
     /// It has no deadline because containerd answers with the first event and not before.
-    pub fn changes(mut self) -> impl Stream<Item = Result<(), Status>> + Send + 'static {
+    pub fn changes(mut self) -> impl Stream<Item = Result<Change, Status>> + Send + 'static {
         let request = in_namespace(SubscribeRequest { filters: FILTERS.map(str::to_owned).to_vec() });
         let opening = async move { self.events.subscribe(request).await.map(Response::into_inner) };
-        opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(is_change(&envelope).then_some(()))))
+        opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(change(&envelope))))
     }
 
     /// ListStatuses of containerd's content store.
@@ -140,6 +181,29 @@ fn in_namespace<T>(message: T) -> Request<T> {
     request
 }
 
+/// The pieces of a list, once its stream is there.
+fn opened<T>(
+    opening: impl Future<Output = Result<Response<Streaming<T>>, Status>>,
+) -> impl Stream<Item = Result<T, Status>> {
+    opening.map_ok(Response::into_inner).try_flatten_stream()
+}
+
+/// All entries of a list in pieces.
+async fn gathered<R, T>(
+    pieces: impl Stream<Item = Result<Vec<R>, Status>>,
+    convert: impl Fn(R) -> T,
+) -> Result<Response<Vec<T>>, Status> {
+    let mut all = Vec::new();
+    let mut pieces = std::pin::pin!(pieces);
+    while let Some(piece) = pieces.try_next().await? {
+        all.extend(piece.into_iter().map(&convert));
+        if all.len() > MAX_ENTRIES {
+            return Err(Status::resource_exhausted(format!("more than {MAX_ENTRIES} entries")));
+        }
+    }
+    Ok(Response::new(all))
+}
+
 async fn within<T>(
     call: &'static str,
     deadline: Duration,
@@ -151,45 +215,4 @@ async fn within<T>(
         Err(_) => Why::Late(deadline),
     };
     Err(CallError { call, why })
-}
-
-/// Not every version of containerd need honour the filters, and none can compare two fields of an event.
-fn is_change(envelope: &Envelope) -> bool {
-    if envelope.namespace != NAMESPACE {
-        return false;
-    }
-    match envelope.topic.as_str() {
-        "/tasks/exit" => !is_exec_exit(envelope),
-        topic if topic.starts_with("/tasks/exec-") => false,
-        topic => ["/tasks/", "/containers/", "/sandbox"].iter().any(|begin| topic.starts_with(begin)),
-    }
-}
-
-/// An executed process has an id of its own within the container, the container's first process has the container's.
-fn is_exec_exit(envelope: &Envelope) -> bool {
-    let exit = envelope.event.as_ref().and_then(|event| TaskExit::decode(event.value.as_slice()).ok());
-    exit.is_some_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn envelope(namespace: &str, topic: &str, ids: (&str, &str)) -> Envelope {
-        let exit = TaskExit { container_id: ids.0.into(), id: ids.1.into() };
-        let event = prost_types::Any { type_url: "containerd.events.TaskExit".into(), value: exit.encode_to_vec() };
-        Envelope { timestamp: None, namespace: namespace.into(), topic: topic.into(), event: Some(event) }
-    }
-
-    #[test]
-    fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| is_change(&envelope("k8s.io", topic, ids));
-        assert!(wakes("/tasks/exit", ("a", "a")));
-        assert!(!wakes("/tasks/exit", ("a", "b")));
-        assert!(!wakes("/tasks/exec-started", ("a", "b")));
-        assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
-        assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
-        assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
-        assert!(!is_change(&envelope("moby", "/tasks/exit", ("a", "a"))));
-    }
 }

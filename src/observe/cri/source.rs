@@ -1,38 +1,43 @@
-//! Owns the runtime as a source: its lists, what wakes them, its status, and the details of what changed.
+//! Owns the runtime as a source: its lists, what wakes them, its status, the details of what changed, and its images.
 //! It must not have two lists in flight, nor hide that one has not been answered.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Instant;
 
-use futures_util::stream::{self, Stream, StreamExt};
-use tokio::time::sleep_until;
+use futures_util::stream::{self, StreamExt};
 use tonic::Status;
 
 use super::endpoint::connect;
+use super::events::Change;
 use super::failure::CallError;
 use super::inventory::Inventory;
+use super::looking::Looking;
 use super::pace::{Listed, Pace};
 use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
+use super::shelf::{Seen, Shelf};
+use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
 use crate::observe::{Attempt, Failure, Outlet};
 
-type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
-type Coming<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
-
-/// Sandboxes and containers of the runtime behind one socket; for [`crate::observation::Source::Cri`].
+/// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
 #[derive(Debug)]
 pub struct CriSource {
     endpoint: PathBuf,
     pace: Pace,
     /// Outlives an attempt: what a container's start was stays true.
     inventory: Inventory,
+    shelf: Shelf,
 }
 
 impl CriSource {
     /// The runtime whose socket is at `endpoint`.
     pub fn new(endpoint: impl Into<PathBuf>) -> Self {
-        Self { endpoint: endpoint.into(), pace: Pace::default(), inventory: Inventory::default() }
+        Self {
+            endpoint: endpoint.into(),
+            pace: Pace::default(),
+            inventory: Inventory::default(),
+            shelf: Shelf::default(),
+        }
     }
 
     /// The same at another pace.
@@ -62,7 +67,7 @@ struct Watch<'a> {
     last: Option<Listed>,
     /// First event since the last list began.
     woken: Option<Instant>,
-    changes: Coming<Result<(), Status>>,
+    changes: Coming<Result<Change, Status>>,
     /// The runtime has no event service.
     no_events: bool,
     identity: Pending<Result<RuntimeStatus, CallError>>,
@@ -73,6 +78,7 @@ struct Watch<'a> {
     details_due: Option<Instant>,
     /// No details are asked for before that.
     details_rest: Instant,
+    looking: Looking,
 }
 
 impl<'a> Watch<'a> {
@@ -95,6 +101,7 @@ impl<'a> Watch<'a> {
             details: None,
             details_due: None,
             details_rest: now,
+            looking: Looking::new(now),
         }
     }
 
@@ -105,6 +112,8 @@ impl<'a> Watch<'a> {
             if let Some(last) = self.last {
                 self.list_due = self.source.pace.due(last, self.woken, self.changes.is_some());
             }
+            let may_look = self.list.is_none() && !self.first;
+            let look_due = self.looking.due(self.last, &self.source.pace).filter(|_| may_look);
             tokio::select! {
                 biased;
                 () = at(self.identity_due), if self.identity.is_none() => self.ask_identity(),
@@ -118,11 +127,16 @@ impl<'a> Watch<'a> {
                 answer = coming(&mut self.details) => self.take_details(answer, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
                 change = coming(&mut self.changes) => self.take_change(change),
+                answer = pending(&mut self.looking.flight) => self.end_look(answer, out).await,
+                () = at_some(look_due), if self.looking.flight.is_none() => {
+                    self.looking.begin(self.runtime.clone(), &self.source.pace);
+                }
             }
         }
     }
 
     async fn begin_list(&mut self, out: &mut Outlet) {
+        self.looking.give_up(&self.source.pace);
         self.list_began = out.call_begin(Call::CriList).await;
         self.woken = None;
         self.list = Some(Box::pin(self.runtime.clone().lists(self.source.pace.list_deadline)));
@@ -145,15 +159,29 @@ impl<'a> Watch<'a> {
         if epoch {
             out.begin_epoch().await;
         }
-        for fact in self.source.inventory.listed(lists, epoch) {
+        let facts = self.source.inventory.listed(lists, epoch);
+        if facts.iter().any(|fact| matches!(fact, Fact::Container(_))) {
+            self.looking.woken(&self.source.pace);
+        }
+        for fact in facts {
             out.say(fact).await;
         }
         if epoch {
+            for fact in self.source.shelf.all() {
+                out.say(fact).await;
+            }
             out.end_epoch().await;
         }
         self.last = Some(Listed { began, ended });
         self.details_due = Some(self.details_rest.max(ended));
         Ok(())
+    }
+
+    async fn end_look(&mut self, answer: Result<Seen, CallError>, out: &mut Outlet) {
+        let Some(seen) = self.looking.end(answer, &self.source.pace) else { return };
+        for fact in self.source.shelf.seen(seen) {
+            out.say(fact).await;
+        }
     }
 
     fn ask_identity(&mut self) {
@@ -176,9 +204,10 @@ impl<'a> Watch<'a> {
     }
 
     /// A stream that ends means that something happened to the runtime: the list that follows finds out.
-    fn take_change(&mut self, change: Option<Result<(), Status>>) {
+    fn take_change(&mut self, change: Option<Result<Change, Status>>) {
         match change {
-            Some(Ok(())) => {}
+            Some(Ok(Change::Lists)) => {}
+            Some(Ok(Change::Images)) => return self.looking.woken(&self.source.pace),
             Some(Err(status)) if status.code() == tonic::Code::Unimplemented => {
                 (self.changes, self.no_events) = (None, true);
                 return;
@@ -231,30 +260,5 @@ impl<'a> Watch<'a> {
         self.details = None;
         self.details_rest = Instant::now() + rest;
         self.details_due = Some(self.details_rest);
-    }
-}
-
-async fn at(instant: Instant) {
-    sleep_until(instant.into()).await;
-}
-
-async fn at_some(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => at(instant).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn pending<T>(future: &mut Pending<T>) -> T {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn coming<T>(stream: &mut Coming<T>) -> Option<T> {
-    match stream {
-        Some(stream) => stream.next().await,
-        None => std::future::pending().await,
     }
 }

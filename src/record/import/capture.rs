@@ -7,8 +7,8 @@ use super::listing::{Known, pods_only};
 use super::timeline::Timeline;
 use super::{ImportError, Imported, logs};
 use crate::decode::{
-    container_details, containers, failure, health_response, kubelet_config, objects, runtime_status, sandbox_details,
-    sandboxes, scrape, spans,
+    container_details, containers, failure, health_response, image_fs, images, kubelet_config, objects, runtime_status,
+    sandbox_details, sandboxes, scrape, spans,
 };
 use crate::objects::Pod;
 use crate::observation::{Container, ErrorKind, Fact, LogEntry, Sandbox, Source, SourceError, Span, Time};
@@ -188,7 +188,26 @@ impl Capture<'_> {
         self.times.extend(containers.iter().flat_map(|c| [c.created_at, c.started_at, c.finished_at]).flatten());
         let mut facts = Known::default().next(sandboxes, true).0;
         facts.extend(Known::default().next(containers, true).0);
+        facts.extend(self.images()?);
         Ok(epoch(facts))
+    }
+
+    /// Images and what they take, where the runtime told them.
+    fn images(&mut self) -> Result<Vec<Fact>, ImportError> {
+        let mut facts = Vec::new();
+        let file = "cri/images.json";
+        match self.folder.read(file)?.map(|json| images(&json)) {
+            Some(Ok(images)) => facts.extend(Known::default().next(images, true).0),
+            Some(Err(_)) => self.timeline.skip(file, "lists of images that could not be read", 1),
+            None => {}
+        }
+        let file = "cri/imagefsinfo.json";
+        match self.folder.read(file)?.map(|json| image_fs(&json)) {
+            Some(Ok(fs)) => facts.push(Fact::ImageFs(Box::new(fs))),
+            Some(Err(_)) => self.timeline.skip(file, "file systems that could not be read", 1),
+            None => {}
+        }
+        Ok(facts)
     }
 
     fn runtime_log(&mut self) -> Result<Option<Vec<((), LogEntry)>>, ImportError> {

@@ -9,7 +9,7 @@ use super::listing::skip_object;
 use super::timeline::Timeline;
 use super::{ImportError, Imported};
 use crate::decode::{Object, objects};
-use crate::objects::{Condition, ContainerState, Event, Meta, Node, Pod};
+use crate::objects::{Condition, ContainerState, Event, Lease, Meta, Node, Pod};
 use crate::observation::{Fact, Source, Time};
 use crate::text::Text;
 
@@ -44,10 +44,11 @@ pub(super) struct Moment {
     pods: BTreeMap<Text, Pod>,
     nodes: BTreeMap<Text, Node>,
     events: BTreeMap<Text, Event>,
+    leases: BTreeMap<Text, Lease>,
 }
 
 impl Moment {
-    /// Takes objects of the three kinds; others are told as skipped. Of two under one UID the later stays.
+    /// Takes pods, nodes, events, and the leases of nodes; others are told as skipped. Of two under one UID the later stays.
     pub(super) fn add(&mut self, objects: Vec<Object>, path: &str, timeline: &mut Timeline) {
         for object in objects {
             match object {
@@ -59,6 +60,10 @@ impl Moment {
                 }
                 Object::Event(event) => {
                     self.events.insert(event.metadata.uid.clone(), *event);
+                }
+                // Other leases are locks of controllers.
+                Object::Lease(lease) if lease.metadata.namespace == "kube-node-lease" => {
+                    self.leases.insert(lease.metadata.name.clone(), *lease);
                 }
                 other => skip_object(&other, path, timeline),
             }
@@ -81,18 +86,22 @@ impl Moment {
     pub(super) fn newest(&self) -> Option<Time> {
         let nodes = self.nodes.values().flat_map(|n| [created(&n.metadata), conditions(&n.status.conditions)]);
         let events = self.events.values().map(Event::last);
-        self.pods.values().map(newest_of_pod).chain(nodes).chain(events).flatten().max()
+        let leases = self.leases.values().map(|l| l.spec.renew_time);
+        self.pods.values().map(newest_of_pod).chain(nodes).chain(events).chain(leases).flatten().max()
     }
 
     /// Adds each of the sources as one whole listing.
     pub(super) fn emit(self, sources: &[Source], at: Time, timeline: &mut Timeline) {
-        let Self { pods, nodes, events } = self;
-        let lists: [(Source, Vec<Fact>); 3] = [
+        let Self { pods, nodes, events, leases } = self;
+        // Nobody lists them by the way: that there are none means that they were not asked for.
+        let leased = (!leases.is_empty()).then_some(Source::ApiLease);
+        let lists: [(Source, Vec<Fact>); 4] = [
             (Source::ApiPods, pods.into_values().map(|p| Fact::Pod(Box::new(p))).collect()),
             (Source::ApiNode, nodes.into_values().map(|n| Fact::Node(Box::new(n))).collect()),
             (Source::ApiEvents, events.into_values().map(|e| Fact::Event(Box::new(e))).collect()),
+            (Source::ApiLease, leases.into_values().map(|l| Fact::Lease(Box::new(l))).collect()),
         ];
-        for (source, facts) in lists.into_iter().filter(|(source, _)| sources.contains(source)) {
+        for (source, facts) in lists.into_iter().filter(|(s, _)| sources.contains(s) || leased == Some(*s)) {
             timeline.push(source, at, Fact::EpochBegin);
             for fact in facts {
                 timeline.push(source, at, fact);

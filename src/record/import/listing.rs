@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::timeline::Timeline;
 use crate::decode::Object;
 use crate::objects::Pod;
-use crate::observation::{Container, Fact, Pull, Sandbox, Source, Time};
+use crate::observation::{Container, Fact, Image, Pull, Sandbox, Source, Time};
 use crate::text::Text;
 
 /// Something that is listed under a key.
@@ -35,6 +35,7 @@ macro_rules! listed {
 listed!(Pod, metadata.uid, Fact::Pod, Fact::PodGone);
 listed!(Sandbox, id, Fact::Sandbox, Fact::SandboxGone);
 listed!(Container, id, Fact::Container, Fact::ContainerGone);
+listed!(Image, id, Fact::Image, Fact::ImageGone);
 listed!(Pull, reference, Fact::Pull, Fact::PullGone);
 
 /// The last list of one kind of thing.
@@ -113,7 +114,9 @@ pub(super) fn skip_object(object: &Object, path: &str, timeline: &mut Timeline) 
         }
         Object::OtherKind(_) => "objects of no kind".to_owned(),
         Object::Unreadable(error) => format!("objects that are {error}"),
-        Object::Pod(_) | Object::Node(_) | Object::Event(_) => "objects that do not belong in this list".to_owned(),
+        Object::Pod(_) | Object::Node(_) | Object::Event(_) | Object::Lease(_) => {
+            "objects that do not belong in this list".to_owned()
+        }
     };
     timeline.skip(path, what, 1);
 }
