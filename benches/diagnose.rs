@@ -70,5 +70,11 @@ fn main() {
 fn report(what: &str, bar_us: u64, mut run: impl FnMut() -> Duration) {
     let mut all: Vec<Duration> = (0..RUNS).map(|_| run()).collect();
     all.sort();
-    println!("{what}: min {:?}, median {:?}, max {:?} (bar {:?})", all[0], all[RUNS / 2], all[RUNS - 1], Duration::from_micros(bar_us));
+    println!(
+        "{what}: min {:?}, median {:?}, max {:?} (bar {:?})",
+        all[0],
+        all[RUNS / 2],
+        all[RUNS - 1],
+        Duration::from_micros(bar_us)
+    );
 }

@@ -163,6 +163,16 @@ fn keys_and_sizes() {
     s.press("G");
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
+    s.press("r");
+    s.wait_for("RUNBOOK");
+    s.press("/errimagepull");
+    s.wait_for("shown");
+    s.press("\r\r");
+    s.wait_for("TO DO");
+    s.press("\x1b");
+    s.wait_for("search errimagepull");
+    s.press("\x1b");
+    s.wait_for("NAMESPACE/POD");
     s.press("/healthy");
     s.wait("only what matches", |s| s.text().contains("/healthy") && s.text().contains("2 shown"));
     s.press("q");
