@@ -165,12 +165,12 @@ fn keys_and_sizes() {
     s.wait_for("NAMESPACE/POD");
     s.press("r");
     s.wait_for("RUNBOOK");
-    s.press("/errimagepull");
+    s.press("/pull secret");
     s.wait_for("shown");
     s.press("\r\r");
     s.wait_for("TO DO");
     s.press("\x1b");
-    s.wait_for("search errimagepull");
+    s.wait_for("search pull secret");
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
     s.press("/healthy");

@@ -46,7 +46,11 @@ fn said() -> Vec<(String, String)> {
     for cause in Runbook::builtin().causes() {
         let mut text = format!("{} {}", cause.title.fill(&none), cause.explanation.fill(&none));
         for step in &cause.steps {
-            text += &format!(" {} {}", step.text.fill(&none), step.run.as_ref().map(|r| r.command(&none)).unwrap_or_default());
+            text += &format!(
+                " {} {}",
+                step.text.fill(&none),
+                step.run.as_ref().map(|r| r.command(&none)).unwrap_or_default()
+            );
         }
         all.push((cause.id.clone(), text));
     }
@@ -65,7 +69,10 @@ const WRONG: &[(&str, &str)] = &[
     (r"syncFrequency.{0,30}\b(1s|10s|10 s|10 seconds|1 second)\b", "syncFrequency is 1m"),
     (r"full sync (of all pods )?every 10", "the retry after an error is 10 s, the sync 1 to 1.5 min"),
     (r"static pods (are|come|get) .{0,20}first", "pods are sorted by creation time alone"),
-    (r"(evict\w*|kill\w*) .{0,40}(lowest QoS|BestEffort (pods )?first|by QoS|in order of QoS)", "usage over request, priority, excess; QoS is no key"),
+    (
+        r"(evict\w*|kill\w*) .{0,40}(lowest QoS|BestEffort (pods )?first|by QoS|in order of QoS)",
+        "usage over request, priority, excess; QoS is no key",
+    ),
     (r"imageGC\w+Percent.{0,6}8[05]%", "the field is an integer"),
     (r"CrashLoopBackOff (means|is when) .{0,40}(failed|cannot|could not) (to )?start", "it exited again and again"),
     (r"(wait|after|for) (5|five) minutes .{0,30}NotReady", "50 s to NotReady, then 300 s of toleration"),
@@ -115,7 +122,10 @@ fn the_wrong_claims_would_be_found() {
 #[test]
 fn no_command_shows_a_secret_and_what_disrupts_says_so() {
     let none = Vars::new();
-    let shows = Regex::new(r"base64|get secrets? .{0,80}-o ?(yaml|json|go-template|jsonpath=\S*data)|describe secret .{0,20}data").unwrap();
+    let shows = Regex::new(
+        r"base64|get secrets? .{0,80}-o ?(yaml|json|go-template|jsonpath=\S*data)|describe secret .{0,20}data",
+    )
+    .unwrap();
     let disrupts = Regex::new(
         r"(^|[;&|] *|sudo )(kubectl (-n \S+ )?(delete|drain|cordon|taint|scale|rollout restart|apply|patch|edit|annotate|label|replace|create|set)|crictl (rmi|rmp?|stopp?|pull)|systemctl (re)?(start|stop)|systemctl (reload|enable|disable)|rm |mv |umount|kill|pkill|modprobe|reboot|fuser -k|ip link (del|set)|ctr .{0,30}(rm|delete|kill)|sysctl -w|mount |apt-get|dnf |yum )",
     )

@@ -85,7 +85,7 @@ fn the_runbook() {
         app.show(moment(225), "demo: recorded 2026-11-29, ×1");
         press(&mut app, "r");
         check(&format!("runbook-{width}x{height}"), &text(&app.draw(width, height)));
-        press(&mut app, "/imagepullbackoff 401\n");
+        press(&mut app, "/pull secret\n");
         check(&format!("runbook-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1b");
         // The pod of a registry that wants a credential.

@@ -106,12 +106,10 @@ pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
         | "ConfigPodSandboxError"
         | "FailedCreatePodSandBox"
         | "FailedPodSandBoxStatus"
-        | "FailedCreatePodContainer" => {
-            match area(text) {
-                Some(kind @ (Kind::Pause | Kind::Network)) => kind,
-                _ => Kind::Sandbox,
-            }
-        }
+        | "FailedCreatePodContainer" => match area(text) {
+            Some(kind @ (Kind::Pause | Kind::Network)) => kind,
+            _ => Kind::Sandbox,
+        },
         "NetworkNotReady" => Kind::Network,
         "KillPodSandboxError" => Kind::Teardown,
         "KillContainerError" | "ExceededGracePeriod" => Kind::Kill,

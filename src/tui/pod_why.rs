@@ -4,7 +4,7 @@
 //! ```text
 //! ✗ The container exceeds its memory limit [run.oom-killed, certain] in web
 //!   The kernel ended it because …
-//!     12:41:20 api-pods     web ended: oom, exit code 137
+//!     api-pods 12:41:20 web ended: oom, exit code 137
 //!   next: restart in 12s
 //!   1. …          advice.rs
 //!   also, possible: … [probe.timeout]
@@ -14,11 +14,12 @@ use ratatui::text::Line;
 
 use super::advice::{self, hung};
 use super::cells::wrap;
+use super::pod_stages::evidence;
 use super::theme::{Role, Theme};
 use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::runbook::Severity;
-use crate::view::{Why, clock, next_text};
+use crate::view::{Why, next_text};
 
 /// The lines of the section.
 pub fn lines(why: &Why, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -42,7 +43,9 @@ pub fn lines(why: &Why, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'sta
 }
 
 fn of(finding: &Finding) -> String {
-    if finding.container.is_empty() { String::new() } else { format!(" in {}", finding.container.one_line()) }
+    // Many titles name it already.
+    let told = finding.container.is_empty() || finding.title.contains(finding.container.as_str());
+    if told { String::new() } else { format!(" in {}", finding.container.one_line()) }
 }
 
 fn title(finding: &Finding, before: &str, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -61,9 +64,7 @@ fn body(finding: &Finding, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
     let room = cells.saturating_sub(2);
     out.extend(wrap(&finding.explanation, room).into_iter().map(|l| Line::from(format!("  {l}"))));
     for said in &finding.evidence {
-        let at = said.at.map(clock).unwrap_or_default();
-        let before = format!("    {at:<8} {:<12} ", said.source.name());
-        out.extend(hung(&before, &said.text.one_line(), Role::Muted, cells, theme).into_iter().take(3));
+        out.extend(evidence(said, "    ", cells, theme));
     }
     if let Some(next) = &finding.next {
         out.push(Line::styled(format!("  next: {}", next_text(next, now)), theme.style(Role::Active)));

@@ -46,7 +46,8 @@ impl Cursor {
     /// Keeps the selected one of `count` rows among the `rows` that are seen.
     pub fn keep(&mut self, count: usize, rows: usize) {
         self.index = self.index.min(count.saturating_sub(1));
-        self.top = self.top.clamp((self.index + 1).saturating_sub(rows.max(1)), self.index).min(count.saturating_sub(rows));
+        self.top =
+            self.top.clamp((self.index + 1).saturating_sub(rows.max(1)), self.index).min(count.saturating_sub(rows));
     }
 }
 

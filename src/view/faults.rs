@@ -1,8 +1,8 @@
 //! Owns what is wrong with the node, in one sentence each: what was found, and the alarms that no finding tells.
-//! It must not say one thing twice: an alarm that a finding rests on gives its words, the finding its cause.
+//! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives its words, the finding its cause.
 
 use super::words::alarm_text;
-use crate::diagnose::{Diagnosis, UNKNOWN};
+use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
 use crate::model::Alarm;
 use crate::observation::{Call, Time};
 use crate::runbook::Confidence;
@@ -27,7 +27,8 @@ impl std::fmt::Display for Fault {
 pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault> {
     let mut untold: Vec<&Alarm> = alarms.iter().collect();
     let mut out = Vec::new();
-    for finding in node.findings.iter().filter(|f| !f.cause.starts_with("none.") && f.cause != UNKNOWN) {
+    let of_node = |f: &&Finding| f.stage == "node" && !f.cause.starts_with("none.") && f.cause != UNKNOWN;
+    for finding in node.findings.iter().filter(of_node) {
         let same = untold.iter().position(|alarm| is_told_by(alarm, &finding.cause));
         // The alarm counts the seconds; the finding says what they mean.
         let text = match same {
@@ -53,7 +54,6 @@ fn is_told_by(alarm: &Alarm, cause: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Finding;
     use crate::observation::Source;
     use crate::runbook::Severity;
     use chrono::TimeDelta;

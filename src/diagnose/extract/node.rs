@@ -27,7 +27,8 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         match out.iter_mut().skip(first).find(same) {
             Some(signal) => signal.count += event.times(),
             None => {
-                let signal = Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
+                let signal =
+                    Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
                 out.push(signal.times(event.times()).at(event.last()));
             }
         }
