@@ -211,7 +211,7 @@ fn an_open_pod_that_is_gone_stays() {
 #[test]
 fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
     let mut node = Node::new();
-    node.pod("shop", "web", Some(("ErrImagePull", "")));
+    node.pod("shop", "web", Some(("ErrImagePull", "429 Too Many Requests: toomanyrequests")));
     let mut app = app(false);
     app.show(node.moment(), "");
     keys(&mut app, "r");
