@@ -159,7 +159,7 @@ fn keys_and_sizes() {
     s.wait_for("▸s-");
     assert!(s.screen.screen().alternate_screen() && s.screen.screen().hide_cursor() && s.is_raw());
     s.press("jj\r");
-    s.wait_for("STAGES");
+    s.wait_for("WHY");
     s.press("G");
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
@@ -173,10 +173,10 @@ fn keys_and_sizes() {
     s.wait_for("search pull secret");
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
-    s.press("/healthy");
-    s.wait("only what matches", |s| s.text().contains("/healthy") && s.text().contains("2 shown"));
+    s.press("/healthy-web");
+    s.wait("only what matches", |s| s.text().contains("/healthy-web") && s.text().contains("2 shown"));
     s.press("q");
-    s.wait_for("/healthyq");
+    s.wait_for("/healthy-webq");
     s.press("\x1b");
     s.wait("all again", |s| s.text().contains("? help"));
     s.press("?");
