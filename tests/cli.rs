@@ -335,6 +335,8 @@ fn documented_scalars_are_there_though_nothing_is_known() {
         "stage_state",
         "stage_since",
         "reason",
+        "why",
+        "cause",
         "next",
         "stages",
         "containers",

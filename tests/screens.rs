@@ -79,15 +79,33 @@ fn the_incident() {
 }
 
 #[test]
+fn the_runbook() {
+    for (width, height) in SIZES {
+        let mut app = app(Theme::new(true, false));
+        app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+        press(&mut app, "r");
+        check(&format!("runbook-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "/pull secret\n");
+        check(&format!("runbook-search-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1b");
+        // The pod of a registry that wants a credential.
+        press(&mut app, "/401/private\n\nr");
+        check(&format!("runbook-entry-{width}x{height}"), &text(&app.draw(width, height)));
+    }
+}
+
+#[test]
 fn ascii_holds_nothing_else() {
     let mut app = app(Theme::new(true, true));
     app.show(moment(225), "demo: ×1");
     let list = text(&app.draw(80, 24));
     press(&mut app, "\n");
     let pod = text(&app.draw(80, 24));
-    press(&mut app, "\x1b?");
+    press(&mut app, "r");
+    let entry = text(&app.draw(80, 24));
+    press(&mut app, "\x1b\x1b?");
     let help = text(&app.draw(80, 24));
-    for screen in [&list, &pod, &help] {
+    for screen in [&list, &pod, &entry, &help] {
         assert!(screen.is_ascii(), "{screen}");
     }
     check("list-ascii-80x24", &list);

@@ -60,6 +60,11 @@ impl Rounds {
         self.book.as_deref().unwrap_or_else(|| Runbook::builtin())
     }
 
+    /// The runbook that was given; none for the embedded one.
+    pub fn own_book(&self) -> Option<Arc<Runbook>> {
+        self.book.clone()
+    }
+
     /// Diagnoses what changed since the last round.
     pub fn make(&mut self, placed: &[Placed], snapshot: &Snapshot, now: Time) -> Found {
         let book = self.book.clone();

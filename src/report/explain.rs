@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::diagnose::{Finding, Todo};
 use crate::observation::Time;
-use crate::runbook::{Cause, Confidence, Effect, Vars};
-use crate::view::{Explained, clock, next_text};
+use crate::runbook::Cause;
+use crate::view::{Entry, Explained, clock, next_text};
 
 /// Columns that text is folded to where the output is no terminal.
 const WIDTH: usize = 100;
@@ -37,22 +37,14 @@ fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
         if i == 0 {
             first(finding, now, width, out);
         } else {
-            _ = writeln!(out, "  also {}: {} [{}]", sure(finding), finding.title, finding.cause);
+            _ = writeln!(out, "  also {}: {} [{}]", finding.confidence.name(), finding.title, finding.cause);
         }
-    }
-}
-
-fn sure(f: &Finding) -> &'static str {
-    match f.confidence {
-        Confidence::Certain => "certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
     }
 }
 
 fn first(f: &Finding, now: Time, width: usize, out: &mut String) {
     let container = if f.container.is_empty() { String::new() } else { format!(" in container {}", f.container) };
-    fold(&format!("{}{container} [{}, {}]", f.title, f.cause, sure(f)), "  ", "  ", width, out);
+    fold(&format!("{}{container} [{}, {}]", f.title, f.cause, f.confidence.name()), "  ", "  ", width, out);
     fold(&f.explanation, "  ", "  ", width, out);
     if !f.evidence.is_empty() {
         out.push_str("  evidence\n");
@@ -88,29 +80,17 @@ fn steps(steps: &[Todo], width: usize, out: &mut String) {
 
 /// Entries of the runbook, with places to fill in angle brackets.
 pub fn entry_text(causes: &[Arc<Cause>], width: Option<usize>) -> String {
-    let (width, none) = (width.unwrap_or(WIDTH).clamp(40, 120), Vars::new());
+    let width = width.unwrap_or(WIDTH).clamp(40, 120);
     let mut out = String::new();
-    for (i, cause) in causes.iter().enumerate() {
+    for (i, entry) in causes.iter().map(|cause| Entry::new(cause)).enumerate() {
         if i > 0 {
             out.push('\n');
         }
-        _ = writeln!(out, "{}  (stage {}, {})", cause.id, cause.place.name(), cause.severity.name());
-        fold(&cause.title.fill(&none), "  ", "  ", width, &mut out);
-        fold(&cause.explanation.fill(&none), "  ", "  ", width, &mut out);
-        let todos: Vec<Todo> = cause
-            .steps
-            .iter()
-            .map(|s| Todo {
-                text: s.text.fill(&none).into(),
-                command: s.run.as_ref().map(|run| run.command(&none).into()),
-                disrupts: match &s.effect {
-                    Effect::Looks => None,
-                    Effect::Disrupts(what) => Some(what.as_str().into()),
-                },
-            })
-            .collect();
-        steps(&todos, width, &mut out);
-        for doc in &cause.docs {
+        _ = writeln!(out, "{}  (stage {}, {})", entry.id, entry.stage, entry.severity);
+        fold(&entry.title, "  ", "  ", width, &mut out);
+        fold(&entry.explanation, "  ", "  ", width, &mut out);
+        steps(&entry.steps, width, &mut out);
+        for doc in &entry.docs {
             _ = writeln!(out, "  see       {doc}");
         }
     }

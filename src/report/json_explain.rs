@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::json::{API_VERSION, EvidenceJson, Stamp, known};
 use super::json_pods::NextJson;
 use crate::diagnose::{Finding, Todo};
-use crate::runbook::{Cause, Effect, Vars};
+use crate::runbook::Cause;
 use crate::text::Text;
-use crate::view::{Explained, Moment};
+use crate::view::{Entry, Explained, Moment};
 
 /// Subjects with their findings, best first.
 #[derive(Debug, Serialize)]
@@ -116,11 +116,11 @@ pub struct EntryList {
 
 #[derive(Debug, Serialize)]
 struct EntryJson {
-    cause: String,
+    cause: Text,
     stage: &'static str,
     severity: &'static str,
-    title: String,
-    explanation: String,
+    title: Text,
+    explanation: Text,
     reasons: Vec<String>,
     steps: Vec<StepJson>,
     docs: Vec<String>,
@@ -128,24 +128,18 @@ struct EntryJson {
 
 /// Entries as the runbook has them, with places to fill in angle brackets.
 pub fn entry_json(causes: &[Arc<Cause>]) -> EntryList {
-    let none = Vars::new();
-    let step = |s: &crate::runbook::Step| StepJson {
-        text: s.text.fill(&none).into(),
-        command: s.run.as_ref().map(|run| run.command(&none).into()),
-        disrupts: match &s.effect {
-            Effect::Looks => None,
-            Effect::Disrupts(what) => Some(what.as_str().into()),
-        },
-    };
-    let entry = |c: &Arc<Cause>| EntryJson {
-        cause: c.id.clone(),
-        stage: c.place.name(),
-        severity: c.severity.name(),
-        title: c.title.fill(&none),
-        explanation: c.explanation.fill(&none),
-        reasons: c.reasons.clone(),
-        steps: c.steps.iter().map(step).collect(),
-        docs: c.docs.clone(),
+    let entry = |c: &Arc<Cause>| {
+        let entry = Entry::new(c);
+        EntryJson {
+            cause: entry.id,
+            stage: entry.stage,
+            severity: entry.severity,
+            title: entry.title,
+            explanation: entry.explanation,
+            reasons: entry.reasons,
+            steps: entry.steps.iter().map(StepJson::from).collect(),
+            docs: entry.docs,
+        }
     };
     EntryList { api_version: API_VERSION, kind: "RunbookEntryList", entries: causes.iter().map(entry).collect() }
 }

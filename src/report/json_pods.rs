@@ -8,7 +8,7 @@ use super::shown;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
-use crate::view::{Detail, Filter, Moment, Sides};
+use crate::view::{Detail, Filter, Moment, Row, Sides};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
@@ -53,6 +53,8 @@ struct PodJson {
     stage_state: &'static str,
     stage_since: Option<Stamp>,
     reason: Option<Text>,
+    why: Option<String>,
+    cause: Option<Text>,
     next: Option<NextJson>,
     stages: Vec<StageJson>,
     containers: Vec<ContainerJson>,
@@ -124,11 +126,11 @@ pub fn pods_json(moment: &Moment, filter: &Filter) -> PodList {
         sources,
         alarms,
         counts: Counts { pods, failing, slow, moving },
-        pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, moment.now))).collect(),
+        pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row, moment.now))).collect(),
     }
 }
 
-fn pod(placed: &Placed, now: Time) -> PodJson {
+fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
     let (facts, place) = (&placed.facts, &placed.place);
     let detail = Detail::new(placed, now);
     let sides = |name: &Text| detail.sides.iter().find(|sides| sides.container == *name);
@@ -152,6 +154,8 @@ fn pod(placed: &Placed, now: Time) -> PodJson {
         stage_state: place.state.name(),
         stage_since: stamp(place.since),
         reason: known(&place.reason),
+        why: said(&row.why),
+        cause: known(&row.cause),
         next: place.next.map(NextJson::from),
         stages: place.steps.iter().map(stage).collect(),
         containers: place.containers.iter().map(|c| container(c, sides(&c.name))).collect(),

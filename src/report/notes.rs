@@ -1,4 +1,4 @@
-//! Owns what must be said beside a table and would make it hard to search: alarms, and sources that say nothing.
+//! Owns what must be said beside a table and would make it hard to search: the node's faults, and sources that say nothing.
 //! It must not repeat what a row says.
 
 use crate::observation::{Source, SourceState};
@@ -7,7 +7,7 @@ use crate::view::Moment;
 /// Sentences for standard error, what is worst first.
 pub fn notes(moment: &Moment) -> Vec<String> {
     let header = moment.header();
-    let mut notes = header.alarms;
+    let mut notes: Vec<String> = header.faults.iter().map(ToString::to_string).collect();
     if matches!(header.ready, "NotReady" | "Unknown") {
         notes.push(format!("the node is {}", header.ready));
     }

@@ -9,9 +9,9 @@ use crate::view::{Filter, Moment, Row, clock};
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// The reason is cut to the terminal.
+    /// Why is cut to the terminal.
     Table,
-    /// Since when, the QoS class, and the whole reason.
+    /// Since when, the QoS class, the cause, why, and what the sources say.
     Wide,
 }
 
@@ -23,8 +23,8 @@ pub fn pods_table(moment: &Moment, filter: &Filter, detail: Detail, width: Optio
     }
     let mut head = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "STAGE", "STATE", "IN-STAGE"];
     match detail {
-        Detail::Table => head.extend(["NEXT", "REASON"]),
-        Detail::Wide => head.extend(["SINCE", "QOS", "NEXT", "REASON"]),
+        Detail::Table => head.extend(["NEXT", "WHY"]),
+        Detail::Wide => head.extend(["SINCE", "QOS", "NEXT", "CAUSE", "WHY", "REASON"]),
     }
     let mut table = Columns::new(head.into_iter().map(|name| (name, Align::Left)));
     for row in rows {
@@ -46,8 +46,13 @@ fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
         row.state.name().to_owned(),
         row.in_stage,
     ];
-    cells.extend(wide.into_iter().flatten());
-    cells.extend([row.next, row.reason]);
+    match wide {
+        None => cells.extend([row.next, row.why]),
+        Some(more) => {
+            cells.extend(more);
+            cells.extend([row.next, row.cause.to_string(), row.why, row.reason]);
+        }
+    }
     cells
 }
 

@@ -1,35 +1,41 @@
-//! Owns the lines that say what is alarming about the node.
-//! It must not take more than four lines, nor leave an alarm uncounted.
+//! Owns the lines that say what is wrong with the node: what was found there, and alarms.
+//! It must not take more than four lines, nor leave one uncounted.
 //!
 //! ```text
-//! ✗ the container runtime has not answered for 34s, call in flight for 4s
-//! ✗ and 2 more alarms
+//! ✗ the container runtime has not answered for 34s, call in flight for 4s [runtime.unresponsive]
+//! ✗ the node: CNI is not ready [node.network-not-ready]
+//! ✗ and 2 more
 //! ```
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Picture;
-use super::cells::put;
+use super::cells::{put, width};
 use super::theme::{Role, Theme};
+use crate::view::Fault;
 
-/// Alarms shown in full.
+/// Told in full.
 const SHOWN: usize = 3;
 
 /// Lines wanted.
 pub fn height(picture: &Picture) -> usize {
-    picture.header.alarms.len().min(SHOWN + 1)
+    picture.header.faults.len().min(SHOWN + 1)
 }
 
-/// Draws the alarms into the rows there are.
+/// Draws them into the rows there are.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
-    let (rows, alarms) = (usize::from(area.height), &picture.header.alarms);
-    let shown = match alarms.len() <= rows.min(SHOWN) {
-        true => alarms.len(),
+    let (rows, faults) = (usize::from(area.height), &picture.header.faults);
+    let shown = match faults.len() <= rows.min(SHOWN) {
+        true => faults.len(),
         false => rows.saturating_sub(1).min(SHOWN),
     };
-    let more = (shown < alarms.len()).then(|| format!("and {} more alarms", alarms.len() - shown));
-    for (y, text) in (area.y..area.bottom()).zip(alarms.iter().take(shown).cloned().chain(more)) {
-        put(buffer, area.x, y, area.right(), &format!("✗ {text}"), theme.style(Role::Trouble));
+    let more = (shown < faults.len())
+        .then(|| Fault { text: format!("and {} more", faults.len() - shown), cause: String::new() });
+    for (y, fault) in (area.y..area.bottom()).zip(faults.iter().take(shown).cloned().chain(more)) {
+        // The cause is what leads on: the sentence gives way to it.
+        let end = area.right().saturating_sub(width(&fault.cause) as u16 + 1).max(area.right() / 2);
+        let x = put(buffer, area.x, y, end, &format!("✗ {}", fault.text), theme.style(Role::Trouble));
+        put(buffer, x + 1, y, area.right(), &fault.cause, theme.style(Role::Muted));
     }
 }

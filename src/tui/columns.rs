@@ -14,10 +14,10 @@ pub enum Column {
     Restarts,
     Age,
     Next,
-    Reason,
+    Why,
 }
 
-use Column::{Age, InStage, Name, Next, Pipeline, Ready, Reason, Restarts, Stage, Status};
+use Column::{Age, InStage, Name, Next, Pipeline, Ready, Restarts, Stage, Status, Why};
 
 impl Column {
     /// Its heading.
@@ -32,7 +32,7 @@ impl Column {
             Restarts => "RESTARTS",
             Age => "AGE",
             Next => "NEXT",
-            Reason => "REASON",
+            Why => "WHY",
         }
     }
 
@@ -46,7 +46,7 @@ impl Column {
             Restarts => 13,
             Age => 6,
             Next => 17,
-            Reason => 20,
+            Why => 20,
         }
     }
 }
@@ -54,9 +54,9 @@ impl Column {
 /// Always there, from the narrowest screen on.
 const ALWAYS: [Column; 5] = [Name, Ready, Status, Pipeline, InStage];
 /// Added while there is room, in this order.
-const IF_ROOM: [Column; 5] = [Stage, Next, Reason, Age, Restarts];
+const IF_ROOM: [Column; 5] = [Stage, Why, Next, Age, Restarts];
 /// From left to right.
-const ORDER: [Column; 10] = [Name, Ready, Status, Pipeline, Stage, InStage, Restarts, Age, Next, Reason];
+const ORDER: [Column; 10] = [Name, Ready, Status, Pipeline, Stage, InStage, Restarts, Age, Next, Why];
 /// What the name and the status are given before a column that is not always there.
 const COMFORT: (usize, usize) = (24, 17);
 
@@ -78,12 +78,13 @@ pub fn columns(cells: usize, widest: (usize, usize)) -> Vec<(Column, usize)> {
         }
     }
     grow(&mut chosen, Status, widest.1.min(20), &mut left);
+    grow(&mut chosen, Why, 30, &mut left);
     grow(&mut chosen, Name, widest.0.min(40), &mut left);
     grow(&mut chosen, Next, 21, &mut left);
     grow(&mut chosen, Status, widest.1.min(26), &mut left);
-    grow(&mut chosen, Reason, 80, &mut left);
+    grow(&mut chosen, Why, 80, &mut left);
     grow(&mut chosen, Name, widest.0.min(100), &mut left);
-    grow(&mut chosen, Reason, usize::MAX, &mut left);
+    grow(&mut chosen, Why, usize::MAX, &mut left);
     chosen.sort_by_key(|(c, _)| ORDER.iter().position(|o| o == c));
     chosen
 }

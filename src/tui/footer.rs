@@ -1,4 +1,4 @@
-//! Owns the last line: the keys that matter here, or the filter while it is typed.
+//! Owns the last line: the keys that matter here, or what is typed.
 //! It must not name a key that the table of keys does not.
 //!
 //! ```text
@@ -19,8 +19,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App, theme: &Theme) {
     let context = app.context();
     if context == Context::Typing {
         x = put(buffer, x, area.y, area.right(), "/", theme.style(Role::Key));
-        // The end of a long filter is what is being typed.
-        let chars: Vec<char> = app.filter.words.chars().collect();
+        // The end of what is long is what is being typed.
+        let chars: Vec<char> = app.words().chars().collect();
         let room = usize::from(area.width / 2);
         let tail: String = chars[chars.len().saturating_sub(room)..].iter().collect();
         x = put(buffer, x, area.y, area.right(), &tail, theme.style(Role::Plain));
@@ -34,7 +34,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App, theme: &Theme) {
         x = put(buffer, x, area.y, area.right(), &key.name(), theme.style(Role::Key)) + 1;
         x = put(buffer, x, area.y, area.right(), binding.short, theme.style(Role::Plain)) + 2;
     }
-    if let Some((first, last, all)) = app.position {
+    if let Some((first, last, all)) = app.view.position {
         put_right(buffer, area, 0, x, &format!("{first}-{last} of {all}"), theme.style(Role::Muted));
     }
 }

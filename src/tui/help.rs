@@ -13,32 +13,27 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::app::App;
-use super::cells::{fit, put_line};
+use super::cells::fit;
 use super::keys::{BINDINGS, Binding, Context, Key};
+use super::scroll;
 use super::theme::{Role, Theme};
 use crate::pipeline::{Stage, StageState};
 
 /// Draws the help over the whole body, scrolled.
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: &Theme) {
-    let lines = lines(theme);
-    let rows = usize::from(area.height);
-    app.help_scroll = app.help_scroll.min(lines.len().saturating_sub(rows));
-    app.page = rows;
-    let last = (app.help_scroll + rows).min(lines.len());
-    app.position = (lines.len() > rows).then_some((app.help_scroll + 1, last, lines.len()));
-    for (row, line) in (0..area.height).zip(lines.iter().skip(app.help_scroll)) {
-        put_line(buffer, area, row, line);
-    }
+    app.view = scroll::text(buffer, area, &lines(theme), &mut app.help_scroll);
 }
 
 fn lines(theme: &Theme) -> Vec<Line<'static>> {
     let heading = |text: &str| Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)));
     let mut out = Vec::new();
     let places = [
-        ("EVERYWHERE", &[Context::List, Context::Pod, Context::Help][..]),
+        ("EVERYWHERE", &[Context::List, Context::Pod, Context::Book, Context::Entry, Context::Help][..]),
         ("TABLE", &[Context::List][..]),
         ("POD", &[Context::Pod][..]),
-        ("WHILE TYPING A FILTER", &[Context::Typing][..]),
+        ("RUNBOOK", &[Context::Book][..]),
+        ("RUNBOOK ENTRY", &[Context::Entry][..]),
+        ("WHILE TYPING", &[Context::Typing][..]),
         ("HELP", &[Context::Help][..]),
     ];
     let mut told: Vec<*const Binding> = Vec::new();

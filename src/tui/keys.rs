@@ -10,6 +10,10 @@ pub enum Context {
     List,
     /// One pod.
     Pod,
+    /// The runbook's entries.
+    Book,
+    /// One entry of the runbook.
+    Entry,
     /// While a filter is typed.
     Typing,
     /// The help.
@@ -28,6 +32,7 @@ pub enum Action {
     PageUp,
     Open,
     Back,
+    Runbook,
     Filter,
     KeepFilter,
     ClearFilter,
@@ -64,7 +69,7 @@ pub struct Binding {
     pub long: &'static str,
 }
 
-use Context::{Help, List, Pod, Typing};
+use Context::{Book, Entry, Help, List, Pod, Typing};
 use Key::{Ctrl, Plain};
 
 const fn char(c: char) -> Key {
@@ -86,26 +91,31 @@ macro_rules! bindings {
 
 bindings! {
     Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [List] "open" "open the selected pod";
+    Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [Book] "open" "open the selected entry";
     Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Pod] "back" "back to the table";
+    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Book, Entry] "back" "back to where it was opened";
     Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left), char('?')] [Help] "close" "close the help";
-    Down [char('j'), Plain(KeyCode::Down)] [List, Pod, Help] "" "next pod, or one line down";
-    Up [char('k'), Plain(KeyCode::Up)] [List, Pod, Help] "" "pod before, or one line up";
-    PageDown [Plain(KeyCode::PageDown), Ctrl('f')] [List, Pod, Help] "" "one page down";
-    PageUp [Plain(KeyCode::PageUp), Ctrl('b')] [List, Pod, Help] "" "one page up";
-    First [char('g'), Plain(KeyCode::Home)] [List, Pod, Help] "" "to the top, and stay there";
-    Last [char('G'), Plain(KeyCode::End)] [List, Pod, Help] "" "to the end";
-    Filter [char('/')] [List] "filter" "show pods with words in name, status, stage or reason";
-    KeepFilter [Plain(KeyCode::Enter)] [Typing] "keep" "keep the filter and go on";
-    ClearFilter [Plain(KeyCode::Esc)] [List, Typing] "clear" "show all pods again";
-    Erase [Plain(KeyCode::Backspace), Ctrl('h')] [Typing] "" "take the last character of the filter back";
-    Down [Plain(KeyCode::Down)] [Typing] "" "next pod";
-    Up [Plain(KeyCode::Up)] [Typing] "" "pod before";
+    Down [char('j'), Plain(KeyCode::Down)] [List, Pod, Book, Entry, Help] "" "next pod or entry, or one line down";
+    Up [char('k'), Plain(KeyCode::Up)] [List, Pod, Book, Entry, Help] "" "pod or entry before, or one line up";
+    PageDown [Plain(KeyCode::PageDown), Ctrl('f')] [List, Pod, Book, Entry, Help] "" "one page down";
+    PageUp [Plain(KeyCode::PageUp), Ctrl('b')] [List, Pod, Book, Entry, Help] "" "one page up";
+    First [char('g'), Plain(KeyCode::Home)] [List, Pod, Book, Entry, Help] "" "to the top, and stay there";
+    Last [char('G'), Plain(KeyCode::End)] [List, Pod, Book, Entry, Help] "" "to the end";
+    Filter [char('/')] [List] "filter" "pods with words in name, status, stage, cause, why";
+    Filter [char('/')] [Book] "search" "entries with words in id, title, text or reasons";
+    Runbook [char('r')] [List] "runbook" "the runbook: all entries";
+    Runbook [char('r')] [Pod] "runbook" "the runbook's entry for this pod";
+    KeepFilter [Plain(KeyCode::Enter)] [Typing] "keep" "keep it and go on";
+    ClearFilter [Plain(KeyCode::Esc)] [List, Typing] "clear" "show all again";
+    Erase [Plain(KeyCode::Backspace), Ctrl('h')] [Typing] "" "take the last character back";
+    Down [Plain(KeyCode::Down)] [Typing] "" "next pod or entry";
+    Up [Plain(KeyCode::Up)] [Typing] "" "pod or entry before";
     Failing [char('f')] [List] "failing" "only pods that are failing or slow, or all again";
     Pause [char('p')] [List, Pod] "pause" "hold the picture still, or let it go on";
-    Help [char('?')] [List, Pod] "help" "this help";
-    Redraw [Ctrl('l')] [List, Pod, Typing, Help] "" "draw the whole screen again";
-    Suspend [Ctrl('z')] [List, Pod, Typing, Help] "" "stop; `fg` goes on";
-    Quit [char('q'), Ctrl('c')] [List, Pod, Help] "quit" "quit";
+    Help [char('?')] [List, Pod, Book, Entry] "help" "this help";
+    Redraw [Ctrl('l')] [List, Pod, Book, Entry, Typing, Help] "" "draw the whole screen again";
+    Suspend [Ctrl('z')] [List, Pod, Book, Entry, Typing, Help] "" "stop; `fg` goes on";
+    Quit [char('q'), Ctrl('c')] [List, Pod, Book, Entry, Help] "quit" "quit";
     Quit [Ctrl('c')] [Typing] "" "quit, also while typing";
 }
 
@@ -147,7 +157,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const ALL: [Context; 4] = [List, Pod, Typing, Help];
+    const ALL: [Context; 6] = [List, Pod, Book, Entry, Typing, Help];
 
     #[test]
     fn no_key_has_two_meanings_in_one_context() {
@@ -176,7 +186,7 @@ mod tests {
         for context in ALL {
             assert!(action(context, Ctrl('c')) == Some(Action::Quit), "Ctrl-C quits everywhere");
         }
-        assert_eq!(actions.len(), 18);
+        assert_eq!(actions.len(), 19);
     }
 
     #[test]

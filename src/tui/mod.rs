@@ -1,8 +1,13 @@
 //! Owns the screen: the terminal's life cycle, the loop, and one file per region of what is drawn.
 //! It must not observe, record or decide: moments come through [`Feed`], and every fact on the screen is the view's.
 
+mod act;
+mod advice;
 mod alarms;
 mod app;
+mod book;
+mod book_entry;
+mod book_list;
 mod cells;
 mod columns;
 mod counts;
@@ -20,9 +25,11 @@ mod pod;
 mod pod_containers;
 mod pod_events;
 mod pod_stages;
-mod reason;
+mod pod_why;
 mod run;
 mod screen;
+mod scroll;
+mod selected;
 mod sources;
 mod table;
 mod terminal;

@@ -4,6 +4,7 @@
 //! ```text
 //! shop/web-6d4cf56db6-x2xkq  CrashLoopBackOff  restarts 3 (27s ago)
 //! uid 8f3c…  QoS Burstable  pod IP 10.244.0.9  node node-7  owner ReplicaSet/web
+//! WHY           pod_why.rs
 //! STAGES        pod_stages.rs
 //! CONTAINERS    pod_containers.rs
 //! EVENTS        pod_events.rs
@@ -15,11 +16,12 @@ use ratatui::text::{Line, Span};
 
 use super::app::App;
 use super::cells::{flow, put, put_line, wrap};
+use super::scroll;
 use super::theme::{Role, Theme};
-use super::{Picture, pod_containers, pod_events, pod_stages};
+use super::{Picture, pod_containers, pod_events, pod_stages, pod_why};
 use crate::observation::Time;
 use crate::pipeline::Placed;
-use crate::view::Detail;
+use crate::view::{Detail, Why};
 
 /// Draws heading and sections.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
@@ -36,15 +38,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     }
     let head = (heading.len() as u16).min(area.height);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
-    let lines = sections(placed, &detail, now, usize::from(body.width), theme);
-    let rows = usize::from(body.height);
-    open.scroll = open.scroll.min(lines.len().saturating_sub(rows));
-    app.page = rows.max(1);
-    for (row, line) in (0..body.height).zip(lines.iter().skip(open.scroll)) {
-        put_line(buffer, body, row, line);
-    }
-    let last = (open.scroll + rows).min(lines.len());
-    app.position = (lines.len() > rows).then_some((open.scroll + 1, last, lines.len()));
+    let lines = sections(placed, &detail, open.why.as_ref(), now, usize::from(body.width), theme);
+    app.view = scroll::text(buffer, body, &lines, &mut open.scroll);
 }
 
 fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -78,13 +73,25 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
     lines
 }
 
-fn sections(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn sections(
+    placed: &Placed,
+    detail: &Detail,
+    why: Option<&Why>,
+    now: Time,
+    cells: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let row = &detail.row;
-    let what = [row.next.as_str(), placed.place.reason.as_str()];
+    let told = why.and_then(|why| why.own.top()).is_some_and(|finding| finding.next.is_some());
+    let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.as_str()];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.trouble(row.trouble);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
+    }
+    if let Some(why) = why {
+        lines.push(title("WHY", theme));
+        lines.extend(pod_why::lines(why, now, cells, theme));
     }
     lines.push(title("STAGES", theme));
     lines.extend(pod_stages::lines(&placed.place, now, cells, theme));

@@ -12,12 +12,14 @@ use std::cmp::Reverse;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::cells::{fit, wrap};
+use super::cells::{cut, fit, wrap};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::{Evidence, Place, StageState, Step, human_duration};
 use crate::view::{clock, milliseconds};
 
+/// Lines of one piece of evidence.
+const LINES: usize = 3;
 /// Evidence shown of one stage, lines.
 const EVIDENCE: usize = 4;
 
@@ -60,8 +62,14 @@ pub fn evidence(said: &Evidence, indent: &str, cells: usize, theme: &Theme) -> V
     let at = said.at.map(|at| format!("{} ", clock(at))).unwrap_or_default();
     let text = format!("{} {at}{}", said.source.name(), said.text.one_line());
     let room = cells.saturating_sub(indent.len() + 2);
-    let lines = wrap(&text, room).into_iter().take(3).enumerate();
+    let mut lines = wrap(&text, room);
+    if lines.len() > LINES {
+        lines.truncate(LINES);
+        lines.iter_mut().skip(LINES - 1).for_each(|line| *line = format!("{}…", cut(line, room.saturating_sub(1))));
+    }
     lines
+        .into_iter()
+        .enumerate()
         .map(|(i, l)| Line::styled(format!("{indent}{}{l}", if i == 0 { "" } else { "  " }), theme.style(Role::Muted)))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Owns which region lies where, for the table and for one pod, and which give way when there is little room.
+//! Owns which region lies where, for the table, one pod and the runbook, and which give way when there is little room.
 //! It must not draw anything itself but the line for a terminal that is too small.
 //!
 //! ```text
@@ -6,11 +6,11 @@
 //! conditions that are wrong       header.rs
 //! sources, one or two lines       sources.rs
 //! PLEG and its sparkline          pleg.rs
-//! alarms, up to four lines        alarms.rs
+//! the node's faults, up to four   alarms.rs
 //! counts and filter               counts.rs
-//! NAMESPACE/POD  STATUS  …        table.rs      or, with a pod open, pod.rs
+//! NAMESPACE/POD  STATUS  …        table.rs      or, with a pod open, pod.rs; with the runbook open, book_list.rs or book_entry.rs
 //! …
-//! reason of the selected pod      reason.rs
+//! why of the selected pod         selected.rs
 //! keys                            footer.rs
 //! ```
 
@@ -20,7 +20,7 @@ use ratatui::layout::Rect;
 use super::app::App;
 use super::cells::put;
 use super::theme::{Role, Theme};
-use super::{alarms, counts, footer, header, help, pleg, pod, reason, sources, table};
+use super::{alarms, book_entry, book_list, counts, footer, header, help, pleg, pod, selected, sources, table};
 
 /// Narrowest and lowest terminal that is drawn in.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -35,7 +35,7 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
         put(buffer, all.x, all.y, all.right(), &text, theme.style(Role::Heading));
         return;
     }
-    app.position = None;
+    app.view.position = None;
     let (body, foot) = (Rect { height: all.height - 1, ..all }, Rect { y: all.bottom() - 1, height: 1, ..all });
     let Some(picture) = app.picture.take() else {
         put(buffer, all.x, all.y, all.right(), "nothing observed yet", theme.style(Role::Muted));
@@ -44,6 +44,13 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
     };
     if app.help {
         help::draw(buffer, body, app, theme);
+    } else if let Some(book) = &mut app.book {
+        let (head, body) = split(body, 1);
+        header::draw(buffer, head, &picture, app.paused, theme);
+        app.view = match &mut book.page {
+            Some(page) => book_entry::draw(buffer, body, page, theme),
+            None => book_list::draw(buffer, body, book, app.typing, theme),
+        };
     } else if app.open.is_some() {
         let head = split(body, 1).0;
         header::draw(buffer, head, &picture, app.paused, theme);
@@ -67,7 +74,7 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App
     let conditions = take(header::conditions(picture).len().min(2));
     let pleg = take(1);
     let sources = take(sources::height(picture, area.width));
-    let reason = take(reason::height(picture, app, area.width));
+    let selected = take(selected::height(picture));
     let (top, area) = split(area, 1 + conditions);
     let titled = header::draw(buffer, top, picture, app.paused, theme);
     let (top, area) = split(area, sources);
@@ -78,9 +85,9 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App
     alarms::draw(buffer, top, picture, theme);
     let (top, area) = split(area, 1);
     counts::draw(buffer, top, picture, app, !titled, theme);
-    let (middle, bottom) = split(area, area.height - reason.min(area.height));
+    let (middle, bottom) = split(area, area.height - selected.min(area.height));
     table::draw(buffer, middle, picture, app, theme);
-    reason::draw(buffer, bottom, picture, app, theme);
+    selected::draw(buffer, bottom, picture, app.cursor.index, theme);
 }
 
 /// The first `rows` rows, and the rest.

@@ -2,8 +2,8 @@
 //! It must not sort: trouble comes first because the view says so.
 //!
 //! ```text
-//!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE
-//! ▸shop/web-6d4cf56db6-x2  0/1   CrashLoopBackOff  ●●●●·●●●○○✗○ running     2m3s
+//!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE WHY
+//! ▸shop/web-6d4cf56db6-x2  0/1   CrashLoopBackOff  ●●●●·●●●○○✗○ running     2m3s     Out of memory
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -14,6 +14,7 @@ use super::Picture;
 use super::app::App;
 use super::cells::{fit, pod_name, put};
 use super::columns::{Column, columns};
+use super::scroll::View;
 use super::theme::{Role, Theme};
 use crate::pipeline::Stage;
 use crate::view::{Row, Trouble};
@@ -31,16 +32,15 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     }
     let rows = usize::from(area.height - 1);
     let count = picture.shown.len();
-    app.page = rows.max(1);
-    app.index = app.index.min(count.saturating_sub(1));
-    app.top = app.top.clamp((app.index + 1).saturating_sub(rows), app.index).min(count.saturating_sub(rows));
+    app.view = View { page: rows.max(1), position: None };
+    app.cursor.keep(count, rows);
     if count == 0 {
         put(buffer, area.x + 1, area.y + 2, area.right(), &empty(picture, app), theme.style(Role::Muted));
         return;
     }
-    for (i, y) in (app.top..count).zip(area.y + 1..area.bottom()) {
+    for (i, y) in (app.cursor.top..count).zip(area.y + 1..area.bottom()) {
         if let Some(row) = picture.row(i) {
-            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == app.index, theme);
+            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == app.cursor.index, theme);
         }
     }
 }
@@ -66,7 +66,7 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
             Column::Restarts => (&row.restarts, Role::Plain),
             Column::Age => (&row.age, Role::Plain),
             Column::Next => (&row.next, Role::Active),
-            Column::Reason => (&row.reason, Role::Plain),
+            Column::Why => (&row.why, Role::Plain),
             Column::Pipeline => {
                 glyphs(buffer, x, y, right, row, base, theme);
                 x += cells as u16 + 1;

@@ -111,7 +111,9 @@ fn shows(buffer: &Buffer, text: &str) -> bool {
 #[test]
 fn no_size_is_too_small_and_the_selection_stays_in_the_table() {
     let (moment, none) = (hostile().moment(), Node::new().moment());
-    for (moment, presses) in [(&moment, &["G", "\nG", "?G", "/x"][..]), (&none, &["f"])] {
+    for (moment, presses) in
+        [(&moment, &["G", "\nG", "?G", "/x", "r", "rG\nG", "\nrG", "r/i", "r/zzz"][..]), (&none, &["f", "r"])]
+    {
         for press in presses {
             let mut app = app(false);
             app.show(moment.clone(), HOSTILE);
@@ -122,7 +124,7 @@ fn no_size_is_too_small_and_the_selection_stays_in_the_table() {
                 for height in 1..=40 {
                     app.draw(width, height);
                     let shown = app.picture.as_ref().unwrap().shown.len();
-                    assert!(app.index < shown.max(1) && app.top <= app.index, "{width}x{height}");
+                    assert!(app.cursor.index < shown.max(1) && app.cursor.top <= app.cursor.index, "{width}x{height}");
                 }
             }
         }
@@ -153,7 +155,7 @@ fn the_selection_follows_the_pod_and_else_the_top() {
     app.show(node.moment(), "");
     assert!(lines(&app.draw(80, 24)).iter().any(|l| l.starts_with("▸ns/pod-0998")), "its place when it is gone");
     keys(&mut app, "g");
-    assert_eq!((app.index, app.selected.clone()), (0, None));
+    assert_eq!((app.cursor.index, app.selected.clone()), (0, None));
 }
 
 #[test]
@@ -204,6 +206,36 @@ fn an_open_pod_that_is_gone_stays() {
     assert!(shows(&frame, "shop/web  gone") && shows(&frame, "STAGES"));
     key(&mut app, KeyCode::Esc);
     assert!(shows(&app.draw(80, 24), "no pods known yet"));
+}
+
+#[test]
+fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
+    let mut node = Node::new();
+    node.pod("shop", "web", Some(("ErrImagePull", "429 Too Many Requests: toomanyrequests")));
+    let mut app = app(false);
+    app.show(node.moment(), "");
+    keys(&mut app, "r");
+    let all = app.book.as_ref().unwrap().shown().len();
+    assert!(all > 20 && shows(&app.draw(80, 24), "RUNBOOK"));
+    keys(&mut app, "/IMAGE.not");
+    let found = app.book.as_ref().unwrap().shown().len();
+    assert!((1..all).contains(&found) && app.filter.words.is_empty());
+    key(&mut app, KeyCode::Enter);
+    key(&mut app, KeyCode::Enter);
+    assert!(shows(&app.draw(80, 24), "TO DO") && shows(&app.draw(80, 24), "image.not"));
+    key(&mut app, KeyCode::Esc);
+    assert!(shows(&app.draw(80, 24), "search IMAGE.not"), "the list as it was");
+    key(&mut app, KeyCode::Esc);
+    assert!(shows(&app.draw(80, 24), "▸shop/web"));
+    key(&mut app, KeyCode::Enter);
+    let cause = app.open.as_ref().and_then(|o| o.why.as_ref()?.first()).unwrap().cause.clone();
+    assert!(shows(&app.draw(80, 24), "WHY"));
+    keys(&mut app, "r");
+    assert_eq!(app.book.as_ref().and_then(|b| b.page.as_ref()).map(|p| p.entry.id.clone()), Some(cause));
+    key(&mut app, KeyCode::Esc);
+    assert!(app.book.is_none() && shows(&app.draw(80, 24), "WHY"));
+    keys(&mut app, "?");
+    assert!(shows(&app.draw(80, 60), "RUNBOOK"));
 }
 
 #[test]
@@ -294,7 +326,9 @@ fn hostile_strings_write_only_what_is_ours() {
         let mut parser = vt100::Parser::new_with_callbacks(cells(height), cells(width), 0, Told::default());
         let (mut app, mut painter) = (app(ascii), Painter::new());
         app.show(hostile().moment(), HOSTILE);
-        for press in ["", "j", "\n", "G", "\x1b", "j", "\n", "g", "\x1b", "/", "x", "?"] {
+        for press in
+            ["", "j", "\n", "G", "r", "G", "\x1b\x1b", "j", "\n", "g", "\x1b", "r", "/", "\x1b\x1b", "/", "x", "?"]
+        {
             for c in press.chars() {
                 let code = match c {
                     '\n' => KeyCode::Enter,

@@ -1,7 +1,8 @@
 //! Owns what is said of the node above everything else: name, versions, sources, counts, alarms.
 //! It must not lay anything out.
 
-use super::words::{ago, alarm_text, lease_text, source_state_text, source_state_word};
+use super::faults::{Fault, faults};
+use super::words::{ago, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
@@ -77,8 +78,8 @@ pub struct Header {
     pub sources: Vec<SourceLine>,
     /// Pods: all, failing, slow, moving.
     pub pods: (usize, usize, usize, usize),
-    /// Alarms as sentences.
-    pub alarms: Vec<String>,
+    /// What is wrong with the node, one sentence each: its findings, and alarms.
+    pub faults: Vec<Fault>,
 }
 
 impl Header {
@@ -150,7 +151,7 @@ impl Header {
             kernel: info.kernel_version,
             sources,
             pods,
-            alarms: moment.alarms.iter().map(|a| alarm_text(a, now)).collect(),
+            faults: faults(moment.node_diagnosis(), &moment.alarms, now),
         }
     }
 }

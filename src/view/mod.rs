@@ -2,17 +2,23 @@
 //! It must not draw, print, or decide anything that the pipeline decides.
 
 mod detail;
+mod entry;
 mod explained;
+mod faults;
 mod header;
 mod moment;
 mod pleg;
 mod row;
+mod why;
 mod words;
 
 pub use detail::{Detail, Sides};
+pub use entry::Entry;
 pub use explained::{Asked, Explained, explain_all, explain_named};
+pub use faults::Fault;
 pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
 pub use pleg::PlegView;
-pub use row::{Filter, Row, Trouble};
+pub use row::{Filter, Row, Trouble, has_words};
+pub use why::Why;
 pub use words::{alarm_text, bytes, clock, milliseconds, next_text, source_state_text, source_state_word};

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::{Header, PlegView, Row};
+use super::{Entry, Header, PlegView, Row, Why};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
 use crate::pipeline::Placed;
+use crate::runbook::Runbook;
 
 /// The node at `now`.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub struct Moment {
     pub alarms: Vec<Alarm>,
     found: Found,
     rows: Arc<Vec<Row>>,
+    book: Option<Arc<Runbook>>,
 }
 
 impl Moment {
@@ -31,7 +33,7 @@ impl Moment {
         let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
         let rows = Arc::new(rows(&pods, &found, rounds, now));
-        Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows }
+        Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
     }
 
     /// One row per pod, trouble first, then by namespace and name.
@@ -49,9 +51,27 @@ impl Moment {
         self.found.pods.get(key)
     }
 
+    /// The same, with the node's fault that explains it.
+    pub fn why(&self, key: &str) -> Option<Why> {
+        let own = self.diagnosis(key)?.clone();
+        let stage = self.pod(key)?.place.stage;
+        let of_node = fault_of_node(self.book(), &self.found.node, &own, stage).cloned();
+        Some(Why { own, of_node })
+    }
+
     /// What is wrong with the node.
     pub fn node_diagnosis(&self) -> &Diagnosis {
         &self.found.node
+    }
+
+    /// The runbook that the diagnoses were made with.
+    pub fn book(&self) -> &Runbook {
+        self.book.as_deref().unwrap_or_else(|| Runbook::builtin())
+    }
+
+    /// Every entry of it, by id, with places to fill in angle brackets.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.book().causes().map(|cause| Entry::new(cause)).collect()
     }
 
     /// Node, versions, sources, alarms.

@@ -163,7 +163,7 @@ pub struct Filter {
     pub namespace: Option<String>,
     /// Only pods that are failing or slow.
     pub failing: bool,
-    /// Only rows that have every word of this somewhere in namespace, name, status, stage or reason.
+    /// Only rows that have every word of this somewhere in namespace, name, status, stage, cause, why or reason.
     pub words: String,
 }
 
@@ -176,11 +176,18 @@ impl Filter {
         if self.failing && !row.trouble.is_failing() {
             return false;
         }
-        if self.words.is_empty() {
-            return true;
-        }
-        let hay = format!("{}/{} {} {} {}", row.namespace, row.name, row.status, row.stage.name(), row.reason);
-        let hay = hay.to_lowercase();
-        self.words.to_lowercase().split_whitespace().all(|word| hay.contains(word))
+        has_words(&self.words, || {
+            let (namespace, name, status, stage) = (&row.namespace, &row.name, &row.status, row.stage.name());
+            format!("{namespace}/{name} {status} {stage} {} {} {}", row.cause, row.why, row.reason)
+        })
     }
+}
+
+/// True when the text has every one of the words somewhere, whatever their case; the text is made only when there are any.
+pub fn has_words(words: &str, text: impl FnOnce() -> String) -> bool {
+    if words.trim().is_empty() {
+        return true;
+    }
+    let text = text().to_lowercase();
+    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }

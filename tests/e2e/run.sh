@@ -136,9 +136,22 @@ for size in 80x24 160x50; do
         check "$size: NO_COLOR is kept" "$(mux capture-pane -p -e -t t | grep -cP '\x1b\[[0-9;]*(3[0-7]|4[0-7]|38|48)[0-9;]*m')" 0
         check "$size: LANG=C is ASCII" "$(pane | LC_ALL=C grep -c '[^ -~]')" 0
         mux send-keys -t t Enter
-        waits "$size: Enter opens a pod" "sandbox" 5
+        waits "$size: Enter opens a pod" "QoS" 5
+        holds "$size: why" "$(pane)" "WHY"
+        mux send-keys -t t r
+        waits "$size: r opens the runbook there" "TO DO" 5
+        mux send-keys -t t Escape
+        waits "$size: Esc goes back to the pod" "QoS" 5
         mux send-keys -t t Escape
         waits "$size: Esc goes back" "STATUS" 5
+        mux send-keys -t t r
+        waits "$size: r opens the runbook" "RUNBOOK" 5
+        mux send-keys -t t / crashloop
+        waits "$size: / searches it" "/crashloop" 5
+        mux send-keys -t t Escape
+        sleep 0.3
+        mux send-keys -t t Escape
+        waits "$size: Esc leaves the runbook" "STATUS" 5
         mux send-keys -t t q
         waits "$size: q ends with 0" "exit=0" 5
         sleep 0.2

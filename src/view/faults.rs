@@ -1,0 +1,99 @@
+//! Owns what is wrong with the node, in one sentence each: what was found, and the alarms that no finding tells.
+//! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives its words, the finding its cause.
+
+use super::words::alarm_text;
+use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
+use crate::model::Alarm;
+use crate::observation::{Call, Time};
+use crate::runbook::Confidence;
+
+/// One thing that is wrong with the node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// In a sentence.
+    pub text: String,
+    /// `[cause]`, with how sure where that matters; empty for an alarm that no finding tells.
+    pub cause: String,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let gap = if self.cause.is_empty() { "" } else { " " };
+        write!(f, "{}{gap}{}", self.text, self.cause)
+    }
+}
+
+/// Findings first, best first; then the other alarms.
+pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault> {
+    let mut untold: Vec<&Alarm> = alarms.iter().collect();
+    let mut out = Vec::new();
+    let of_node = |f: &&Finding| f.stage == "node" && !f.cause.starts_with("none.") && f.cause != UNKNOWN;
+    for finding in node.findings.iter().filter(of_node) {
+        let same = untold.iter().position(|alarm| is_told_by(alarm, &finding.cause));
+        // The alarm counts the seconds; the finding says what they mean.
+        let text = match same {
+            Some(i) => alarm_text(untold.remove(i), now),
+            None => format!("the node: {}", finding.title),
+        };
+        let sure = if finding.confidence == Confidence::Possible { "perhaps " } else { "" };
+        out.push(Fault { text, cause: format!("[{sure}{}]", finding.cause) });
+    }
+    out.extend(untold.into_iter().map(|alarm| Fault { text: alarm_text(alarm, now), cause: String::new() }));
+    out
+}
+
+fn is_told_by(alarm: &Alarm, cause: &str) -> bool {
+    match alarm {
+        Alarm::Unanswered { call: Call::CriList, .. } => cause.starts_with("runtime."),
+        Alarm::Unanswered { call: Call::Healthz, .. } => cause.starts_with("node.kubelet-down"),
+        Alarm::PlegSilent { .. } => cause.starts_with("node.pleg-unhealthy"),
+        Alarm::Unanswered { .. } | Alarm::PullStalled { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Source;
+    use crate::runbook::Severity;
+    use chrono::TimeDelta;
+
+    fn finding(cause: &str, title: &str, confidence: Confidence) -> Finding {
+        Finding {
+            cause: cause.into(),
+            stage: "node",
+            confidence,
+            severity: Severity::Error,
+            title: title.into(),
+            explanation: "".into(),
+            container: "".into(),
+            evidence: Vec::new(),
+            next: None,
+            steps: Vec::new(),
+            docs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_alarm_and_the_finding_that_rests_on_it_are_one_line() {
+        let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
+        let since = now - TimeDelta::seconds(24);
+        let unanswered = |source, call| Alarm::Unanswered { source, call, since, in_flight: None };
+        let alarms = [unanswered(Source::KubeletMetrics, Call::Metrics), unanswered(Source::Cri, Call::CriList)];
+        let findings = vec![
+            finding("runtime.unresponsive", "The runtime hangs", Confidence::Certain),
+            finding("node.network-not-ready", "CNI is not ready", Confidence::Possible),
+        ];
+        let node = Diagnosis { findings, signals: Vec::new(), holds_until: None };
+        let expected = [
+            "the container runtime has not answered for 24s [runtime.unresponsive]",
+            "the node: CNI is not ready [perhaps node.network-not-ready]",
+            "kubelet-metrics has not answered for 24s",
+        ];
+        let told = |node, alarms| faults(node, alarms, now).iter().map(Fault::to_string).collect::<Vec<_>>();
+        assert_eq!(told(&node, &alarms[..]), expected);
+        let well = vec![finding("none.healthy", "", Confidence::Likely)];
+        let well = Diagnosis { findings: well, signals: Vec::new(), holds_until: None };
+        assert_eq!(told(&well, &alarms[1..]), ["the container runtime has not answered for 24s"]);
+    }
+}
