@@ -36,8 +36,7 @@ impl Observed {
         let begin = Instant::now();
         let mut changed = false;
         while begin.elapsed() < time {
-            changed |= self.live.pass()?;
-            std::thread::sleep(Duration::from_millis(20).min(time));
+            changed |= self.live.wait(time.saturating_sub(begin.elapsed()))?;
         }
         Ok(changed)
     }

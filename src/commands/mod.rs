@@ -10,6 +10,7 @@ mod out;
 mod pleg;
 mod pods;
 mod record;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! Owns what `doctor` prints: every source, what was tried to find it, how it does, what is missing without it, the fix.
 //! It must not look for anything itself.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
 use crate::observation::{Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::Moment;
+use crate::view::{Moment, SourceLine};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,24 +70,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
     for line in &header.sources {
-        let Some(facts) = moment.snapshot.sources.get(&line.source) else { continue };
-        let source = &line.source;
-        let mark = match facts.state {
-            SourceState::Live { .. } => "ok  ",
-            SourceState::Connecting => "wait",
-            SourceState::Off { .. } | SourceState::Ended => "off ",
-            SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
-        };
-        _ = writeln!(out, "{mark}  {:<16} {}", source.name(), line.text);
-        if facts.is_live() {
-            continue;
-        }
-        _ = writeln!(out, "      without it: {}", missing_without(*source));
-        if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
-            && !error.fix.is_empty()
-        {
-            _ = writeln!(out, "      fix: {}", error.fix.one_line());
-        }
+        out.push_str(&source_text(moment, line));
     }
     machine(moment, &mut out);
     out.push_str("\nWHAT WAS LOOKED FOR\n");
@@ -99,6 +83,44 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         }
     }
     out
+}
+
+/// How one source does; of one that does not answer, what is missing without it and the fix.
+pub fn source_text(moment: &Moment, line: &SourceLine) -> String {
+    let mut out = String::new();
+    let Some(facts) = moment.snapshot.sources.get(&line.source) else { return out };
+    let mark = match facts.state {
+        SourceState::Live { .. } => "ok  ",
+        SourceState::Connecting => "wait",
+        SourceState::Off { .. } | SourceState::Ended => "off ",
+        SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
+    };
+    _ = writeln!(out, "{mark}  {:<16} {}", line.source.name(), line.text);
+    if facts.is_live() {
+        return out;
+    }
+    _ = writeln!(out, "      without it: {}", missing_without(line.source));
+    if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
+        && !error.fix.is_empty()
+    {
+        _ = writeln!(out, "      fix: {}", error.fix.one_line());
+    }
+    out
+}
+
+/// Remembers how each source did.
+#[derive(Debug, Default)]
+pub struct SourceNews {
+    known: BTreeMap<Source, &'static str>,
+}
+
+impl SourceNews {
+    /// The sources whose state is another than before; that a try failed again is no news.
+    pub fn news(&mut self, moment: &Moment) -> Vec<SourceLine> {
+        let mut lines = moment.header().sources;
+        lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
+        lines
+    }
 }
 
 /// systemd's word on the units of kubelet and runtime.

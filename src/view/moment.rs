@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::row::turns_at;
 use super::{Header, PlegView, Row};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
@@ -54,8 +55,9 @@ impl Moment {
     /// The next moment at which something changes by waiting alone.
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
-        let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at).filter(|at| *at > self.now).min();
-        [alarm, next].into_iter().flatten().min()
+        let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at);
+        let turns = self.pods.iter().filter_map(|p| turns_at(p, self.now));
+        next.chain(turns).chain(alarm).filter(|at| *at > self.now).min()
     }
 }
 

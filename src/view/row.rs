@@ -133,6 +133,17 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
     }
 }
 
+/// When waiting alone gives the row of a pod another trouble, if it ever does.
+pub(super) fn turns_at(placed: &Placed, now: Time) -> Option<Time> {
+    let place = &placed.place;
+    let in_stage = place.since.map(|since| now - since);
+    match trouble(placed, in_stage, now) {
+        Trouble::Moving => place.since?.checked_add_signed(TimeDelta::seconds(SLOW_S)),
+        Trouble::Unsteady => place.status.last_restart?.checked_add_signed(TimeDelta::seconds(UNSTEADY_S)),
+        Trouble::Done | Trouble::Well | Trouble::Slow | Trouble::Failed => None,
+    }
+}
+
 /// Which rows are shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
