@@ -363,8 +363,13 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
 #[tokio::test]
 async fn a_machine_that_is_no_node_is_off() {
     let dir = Dir::new();
-    let plan =
-        MachinePlan { root: Root::new(&dir.0), units: vec![], root_dir: "/var/lib/kubelet".into(), static_pods: None };
+    let plan = MachinePlan {
+        root: Root::new(&dir.0),
+        units: vec![],
+        root_dir: "/var/lib/kubelet".into(),
+        static_pods: None,
+        node: "n".into(),
+    };
     let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
     let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
     assert_eq!(off, "no unit of a kubelet or a runtime is set up, and no kubelet has a directory here");
@@ -389,6 +394,7 @@ async fn the_machine_and_what_changes_on_it() {
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),
         static_pods: Some("/etc/kubernetes/manifests".into()),
+        node: "n".into(),
     };
     let source = MachineSource::new(plan).with_program(program, Duration::from_millis(100));
     let mut watch = Watch::begin(source, Source::Machine);

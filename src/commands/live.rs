@@ -55,7 +55,9 @@ pub fn observe(input: &Input) -> Result<Observed, Failure> {
 /// At least one source that knows of pods has answered.
 pub fn sees_pods(moment: &Moment) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
-    pods.iter().any(|source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live()))
+    let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
+    // What lies on disk is the last resort; an empty disk is no answer.
+    pods.iter().any(live) || live(&Source::Machine) && !moment.pods.is_empty()
 }
 
 /// No source that knows of pods has answered: an empty table would be a lie.

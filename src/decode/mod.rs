@@ -13,6 +13,7 @@ mod klog;
 mod kube;
 mod kubelet_log;
 mod logfmt;
+mod manifest;
 mod otlp;
 mod prometheus;
 
@@ -28,6 +29,7 @@ pub use klog::{Joiner, Record, Severity, klog};
 pub use kube::{Object, WatchEvent, objects, watch_event};
 pub use kubelet_log::kubelet_entries;
 pub use logfmt::{RuntimeLine, runtime_line};
+pub use manifest::{Manifest, manifest};
 pub use otlp::spans;
 pub use prometheus::{ScrapeBuilder, scrape};
 

@@ -3,6 +3,7 @@
 
 mod alarms;
 mod apply;
+mod disk;
 mod histogram;
 mod join;
 mod kubelet;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
+pub use disk::Orphan;
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RelistWindow};
 pub use listing::{Held, Listing};
@@ -27,7 +29,7 @@ pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
 use crate::objects::{Event, Node, Pod};
-use crate::observation::{Container, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
+use crate::observation::{Container, PodDir, Pull, RuntimeStatus, Sandbox, Source, StaticPod, Time, Unit};
 use crate::text::Text;
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
@@ -44,6 +46,8 @@ pub struct Model {
     sandboxes: Listing<Sandbox>,
     containers: Listing<Container>,
     pulls: Listing<Pull>,
+    pod_dirs: Listing<PodDir>,
+    static_pods: Listing<StaticPod>,
     api_trails: BTreeMap<Text, Trail>,
     unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
@@ -75,7 +79,12 @@ struct Index {
     by_name: HashMap<Text, BTreeSet<Text>>,
     events_of: HashMap<Text, BTreeSet<Text>>,
     api_key: HashMap<Text, Text>,
+    /// Manifests by the `namespace/name` of their pod.
+    static_of: HashMap<Text, BTreeSet<Text>>,
+    /// Joined pods by `namespace/name`.
+    named: HashMap<Text, BTreeSet<Text>>,
     dirty: BTreeSet<Text>,
+    orphaned: Arc<BTreeMap<Text, Orphan>>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
 }
 
@@ -94,6 +103,9 @@ pub struct Snapshot {
     pub runtime: Option<Arc<RuntimeStatus>>,
     /// systemd's word on kubelet and runtime, and the boot.
     pub machine: Arc<MachineFacts>,
+    /// Directories of the kubelet's for pods that the API server or the kubelet does not list, by UID: on their way out, or
+    /// orphaned.
+    pub orphaned: Arc<BTreeMap<Text, Orphan>>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
     /// Events about the node, newest first.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Call, Container, Health, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape, SourceError,
-    SourceState, Span, Stamp, Time, Unit,
+    SourceState, Span, Stamp, StaticPod, Time, Unit,
 };
 use crate::objects::{Event, Node, Pod};
 use crate::text::Text;
@@ -102,10 +102,12 @@ pub enum Fact {
     PodDir(Box<PodDir>),
     /// Nothing lies on disk any more of the pod of that UID.
     PodDirGone(Text),
-    /// A static pod's manifest of that file name is there.
+    /// A static pod's manifest of that file name is there, and what it says is not known.
     StaticManifest(Text),
     /// The manifest of that file name is gone.
     StaticManifestGone(Text),
+    /// A static pod's manifest is there or has changed.
+    StaticPod(Box<StaticPod>),
 }
 
 impl Fact {
@@ -139,6 +141,7 @@ impl Fact {
             Fact::PodDir(dir) => ("pod-dir", &dir.uid),
             Fact::PodDirGone(uid) => ("pod-dir", uid),
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),
+            Fact::StaticPod(pod) => ("static-manifest", &pod.file),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

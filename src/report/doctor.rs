@@ -6,8 +6,9 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
-use crate::observation::{Source, SourceState, Unit};
+use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, known, surroundings};
+use crate::model::Orphan;
+use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
 use crate::view::{Moment, SourceLine};
@@ -127,7 +128,8 @@ impl SourceNews {
 fn machine(moment: &Moment, out: &mut String) {
     let machine = &moment.snapshot.machine;
     let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(chrono::TimeDelta::zero()));
-    if machine.units.is_empty() && machine.boot.is_none() {
+    let orphaned = &moment.snapshot.orphaned;
+    if machine.units.is_empty() && machine.boot.is_none() && orphaned.is_empty() {
         return;
     }
     out.push_str("\nTHE MACHINE\n");
@@ -148,6 +150,15 @@ fn machine(moment: &Moment, out: &mut String) {
         }
         out.push('\n');
     }
+    for (uid, orphan) in orphaned.iter() {
+        let pod = if orphan.dir.pod.is_empty() { uid } else { &orphan.dir.pod };
+        let volumes = orphan.dir.volumes.len();
+        _ = writeln!(
+            out,
+            "left over: directory of pod {pod} with {volumes} volumes, which no list of pods has; seen for {}",
+            ago(orphan.first)
+        );
+    }
 }
 
 /// The report as JSON.
@@ -163,6 +174,7 @@ pub struct DoctorReport<'a> {
     missing: Vec<MissingJson>,
     units: Vec<Unit>,
     booted: Option<Stamp>,
+    orphaned_volume_directories: Vec<OrphanJson>,
     looked_for: &'a [Looked],
 }
 
@@ -170,6 +182,14 @@ pub struct DoctorReport<'a> {
 struct MissingJson {
     source: &'static str,
     without_it: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct OrphanJson {
+    uid: Text,
+    pod: Option<Text>,
+    volumes: Vec<Text>,
+    seen_since: Stamp,
 }
 
 /// The report as a document.
@@ -188,6 +208,12 @@ pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a
             .collect(),
         units: moment.snapshot.machine.units.values().cloned().collect(),
         booted: moment.snapshot.machine.boot.map(Stamp),
+        orphaned_volume_directories: moment.snapshot.orphaned.iter().map(orphan).collect(),
         looked_for: looked,
     }
+}
+
+fn orphan((uid, orphan): (&Text, &Orphan)) -> OrphanJson {
+    let PodDir { pod, volumes, .. } = &*orphan.dir;
+    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.clone(), seen_since: Stamp(orphan.first) }
 }

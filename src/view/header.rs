@@ -105,7 +105,7 @@ impl Header {
                 Trouble::Failed => pods.1 += 1,
                 Trouble::Slow => pods.2 += 1,
                 Trouble::Moving => pods.3 += 1,
-                Trouble::Unsteady | Trouble::Well | Trouble::Done => {}
+                Trouble::Unknown | Trouble::Unsteady | Trouble::Well | Trouble::Done => {}
             }
         }
         Self {

@@ -116,16 +116,43 @@ impl Root {
         path: impl AsRef<Path>,
         look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Miss> {
-        let (path, looking) = (self.path(path), self.looking.clone());
+        let path = self.path(path);
+        self.look_as(path.clone(), path, look)
+    }
+
+    /// Looks at everything below a directory in one look, for which other looks at the directory do not wait.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn walk<T: Send + 'static>(
+        &self,
+        path: impl AsRef<Path>,
+        walk: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Result<T, Miss> {
+        let path = self.path(path);
+        self.look_as(path.join("**"), path, |path| Ok(walk(path)))
+    }
+
+    fn look_as<T: Send + 'static>(
+        &self,
+        key: PathBuf,
+        path: PathBuf,
+        look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Miss> {
+        let looking = self.looking.clone();
         let began = Instant::now();
-        while !locked(&looking).insert(path.clone()) {
+        while !locked(&looking).insert(key.clone()) {
             if began.elapsed() >= self.deadline {
                 return Err(Miss::Hangs);
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let looking = Looking { looking, path };
-        let look = move || look(&looking.path);
+        let looking = Looking { looking, path: key };
+        let look = move || {
+            let found = look(&path);
+            drop(looking);
+            found
+        };
         within(self.deadline, look)
             .unwrap_or(Err(io::ErrorKind::TimedOut.into()))
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
