@@ -57,6 +57,9 @@ pub struct LiveArgs {
     /// Credential for the API server and the kubelet, instead of $KUBECONFIG and the node's own
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of its current one
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
     /// Socket of the container runtime, such as unix:///run/containerd/containerd.sock
     #[arg(long, global = true, value_name = "ENDPOINT")]
     pub runtime_endpoint: Option<String>,

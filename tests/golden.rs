@@ -25,7 +25,7 @@ macro_rules! variants {
 }
 
 variants!(fact, FACTS, Fact,
-    SourceState EpochBegin EpochEnd Alive Unreadable CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
+    SourceState EpochBegin EpochEnd Alive Unreadable Tls CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
     Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot PodDir
     PodDirGone StaticManifest StaticManifestGone StaticPod);
 variants!(log_kind, LOG_KINDS, LogKind,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 
-use super::{Failure, out};
+use super::Failure;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::{Plan, Started, Wants, start};
@@ -21,8 +21,6 @@ pub struct Observed {
     pub looked: Vec<Looked>,
     /// The node's name, as far as it was found.
     pub node: String,
-    /// The kubelet's certificate is not verified, because the user said so.
-    pub insecure: bool,
 }
 
 impl Observed {
@@ -74,6 +72,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     let wants = Wants {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
         runtime_endpoint: args.runtime_endpoint.clone(),
         kubelet_log: args.kubelet_log.clone(),
         runtime_log: args.runtime_log.clone(),
@@ -86,15 +85,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     }
     let Started { rx, sources } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
-    if plan.insecure_kubelet {
-        out::note("the kubelet's certificate is not verified (--insecure-kubelet)");
-    }
-    Ok(Observed {
-        live: Live::new(rx, sources),
-        looked,
-        node: plan.node.value.clone().unwrap_or_default(),
-        insecure: plan.insecure_kubelet,
-    })
+    Ok(Observed { live: Live::new(rx, sources), looked, node: plan.node.value.clone().unwrap_or_default() })
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

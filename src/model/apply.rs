@@ -37,6 +37,10 @@ impl Model {
                 source.dropped += count;
                 return;
             }
+            Fact::Tls { verified } => {
+                source.unverified = !verified;
+                return;
+            }
             Fact::Unreadable { count } => {
                 source.unreadable = source.unreadable.saturating_add(count);
                 return source.answered(&stamp);
@@ -104,6 +108,7 @@ impl Model {
             Fact::StaticManifestGone(file) => self.static_pod_gone(&file),
             Fact::StaticPod(pod) => self.static_pod(*pod, &stamp),
             Fact::Alive
+            | Fact::Tls { .. }
             | Fact::Unreadable { .. }
             | Fact::Log(_)
             | Fact::SourceState(_)

@@ -41,6 +41,11 @@ pub enum Fact {
         /// How many.
         count: u64,
     },
+    /// Whether the certificate of who answers is verified; it is until this says otherwise.
+    Tls {
+        /// It is. Otherwise somebody else may answer, because the user or the credential says so.
+        verified: bool,
+    },
     /// A timed call begins.
     CallBegin(Call),
     /// The timed call ended.
@@ -121,6 +126,7 @@ impl Fact {
         Some(match self {
             Fact::SourceState(_) => ("state", ""),
             Fact::Alive => ("alive", ""),
+            Fact::Tls { .. } => ("tls", ""),
             Fact::Pod(p) => ("pod", &p.metadata.uid),
             Fact::PodGone(uid) => ("pod", uid),
             Fact::Node(n) => ("node", &n.metadata.name),

@@ -65,6 +65,12 @@ fn all(moment: &Moment) -> Vec<Note> {
             notes.push(Note { about: format!("{name} is {}", source.word), text: format!("{name}: {}", source.text) });
         }
     }
+    for source in header.sources.iter().filter(|s| s.unreadable > 0) {
+        let name = source.source.name();
+        let text = format!("{name}: {} objects could not be read, and are not shown", source.unreadable);
+        notes.push(Note { about: format!("{name} has unreadable objects"), text });
+    }
+    notes.extend(header.unverified.into_iter().map(|who| plain(format!("{who}: TLS not verified"))));
     for dropped in header.sources.iter().filter(|s| s.dropped > 0) {
         let name = dropped.source.name();
         let text = format!("{name}: {} lines were dropped", dropped.dropped);

@@ -3,7 +3,6 @@
 
 mod access;
 mod answer;
-mod kubeconfig;
 mod plugin;
 mod proxy;
 mod source;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 
+use super::aside::Aside;
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, Failure, Outlet};
 use crate::observation::{Call, ErrorKind, Fact, PodDir, SourceError, StaticPod, Time, Unit};
@@ -49,6 +50,8 @@ pub struct MachineSource {
     plan: MachinePlan,
     program: String,
     every: Duration,
+    /// Starts systemctl.
+    aside: Aside,
 }
 
 /// One look at everything, keyed as the facts are.
@@ -65,7 +68,7 @@ struct Look {
 impl MachineSource {
     /// A source of what `plan` names.
     pub fn new(plan: MachinePlan) -> Self {
-        Self { plan, program: "systemctl".into(), every: EVERY }
+        Self { plan, program: "systemctl".into(), every: EVERY, aside: Aside::default() }
     }
 
     /// The same with another systemctl, and another time between two looks.
@@ -79,7 +82,7 @@ impl MachineSource {
             return Ok(BTreeMap::new());
         }
         let began = out.call_begin(Call::Systemctl).await;
-        let answer = systemctl::show(&self.program, &self.plan.units).await;
+        let answer = systemctl::show(&self.aside, &self.program, &self.plan.units).await;
         let error = answer.as_ref().err().map(Systemctl::error);
         out.call_end(Call::Systemctl, began, error).await;
         match answer {
