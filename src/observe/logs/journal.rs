@@ -38,6 +38,7 @@ pub struct JournalSource {
     program: String,
     root: Root,
     cursor: Option<String>,
+    silence: Duration,
     /// Starts journalctl.
     aside: Aside,
 }
@@ -51,12 +52,25 @@ struct Running {
 impl JournalSource {
     /// The log of `of`, written by `units`; of the kernel without any.
     pub fn new(of: LogOf, units: Vec<String>) -> Self {
-        Self { of, units, program: "journalctl".into(), root: Root::live(), cursor: None, aside: Aside::default() }
+        Self {
+            of,
+            units,
+            program: "journalctl".into(),
+            root: Root::live(),
+            cursor: None,
+            silence: SILENCE,
+            aside: Aside::default(),
+        }
     }
 
     /// The same with another journalctl, and the journal's files below another root.
     pub fn with_program(self, program: impl Into<String>, root: Root) -> Self {
         Self { program: program.into(), root, ..self }
+    }
+
+    /// The same with another longest silence while there is a backlog to tell.
+    pub fn with_silence(self, silence: Duration) -> Self {
+        Self { silence, ..self }
     }
 
     async fn start(&self, more: &[String]) -> Result<Running, Failure> {
@@ -122,7 +136,7 @@ impl JournalSource {
                 heard = Instant::now();
             }
             if silence.is_some_and(|silence| heard.elapsed() > silence) {
-                let tried = format!("journalctl {}: silent for {} s", self.what(), SILENCE.as_secs());
+                let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
                 return Err(Failure::Retry(failed(
                     tried,
                     ErrorKind::Timeout,
@@ -188,7 +202,7 @@ impl JournalSource {
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
         let mut running = self.start(&[start]).await?;
-        let told = self.read(&mut running, Some(SILENCE), out).await?;
+        let told = self.read(&mut running, Some(self.silence), out).await?;
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
