@@ -57,6 +57,9 @@ pub struct LiveArgs {
     /// Credential for the API server and the kubelet, instead of $KUBECONFIG and the node's own
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of its current one
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
     /// Socket of the container runtime, such as unix:///run/containerd/containerd.sock
     #[arg(long, global = true, value_name = "ENDPOINT")]
     pub runtime_endpoint: Option<String>,
@@ -83,16 +86,23 @@ Examples:
   kpodtrace pods --from node.kpt                       one line a pod
   kpodtrace pods --from node.kpt --at +90s -o wide     the whole reason, 90 s after the begin
   kpodtrace pods --from node.kpt -n shop -o json       stages with evidence, see docs/json.md
+  sudo kpodtrace pods --watch --failing                the table, then every row that changes
+  kpodtrace pods --watch --from node.kpt -n shop       the same changes out of a recording, each with its time
   kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing --exit-code
 
-With --exit-code: 1 when a pod shown is failing or slow, or the node has an alarm.")]
+With --exit-code: 1 when a pod shown is failing or slow, or the node has an alarm.
+With --watch: a row is printed again when anything but its ages and countdowns changes. With --failing, a pod that
+recovers is printed once more as it is then; one that is gone has the STATE gone. Alarms go to standard error.")]
     Pods(PodsArgs),
     /// How PLEG and the container runtime do: relists, latencies, calls without an answer
     #[command(after_help = "\
 Examples:
   kpodtrace pleg --from node.kpt                       verdict, our own calls, windows, operations
   kpodtrace pleg --from node.kpt --at 12:42:10 -o json
+  sudo kpodtrace pleg --watch                          the report, then a line whenever there is news
 
+With --watch: a line when the verdict changes, when the kubelet's metrics were read again (every 10 s), and every 10 s
+while our own list calls say something new or have no answer.
 With --exit-code: 1 when PLEG is silent, slow or hanging, 3 when nothing recent is known of it.")]
     Pleg(PlegArgs),
     /// Say why: cause, evidence, what comes next, what to do; or print an entry of the runbook
@@ -125,8 +135,9 @@ Examples:
 Examples:
   sudo kpodtrace doctor
   kpodtrace doctor --kubeconfig admin.conf -o json
+  sudo kpodtrace doctor --watch                        then every source whose state changes
 
-Exit code: 0 when a diagnosis has what it needs, else 1.")]
+Exit code: with --watch 0, else 0 when a diagnosis has what it needs, else 1.")]
     Doctor(DoctorArgs),
     /// Check a team's own runbook files
     #[command(after_help = "\
@@ -196,6 +207,9 @@ pub struct DoctorArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
     pub output: PlegFormat,
+    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    #[arg(short, long)]
+    pub watch: bool,
 }
 
 /// Flags of `pods`.
@@ -210,6 +224,9 @@ pub struct PodsArgs {
     /// Only pods that are failing, or slow in a stage that should pass by itself
     #[arg(long)]
     pub failing: bool,
+    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    #[arg(short, long, conflicts_with = "exit_code")]
+    pub watch: bool,
     /// Exit with 1 when there are problems
     #[arg(long)]
     pub exit_code: bool,
@@ -232,6 +249,9 @@ pub struct PlegArgs {
     /// Output format
     #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
     pub output: PlegFormat,
+    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    #[arg(short, long, conflicts_with = "exit_code")]
+    pub watch: bool,
     /// Exit with 1 when there are problems
     #[arg(long)]
     pub exit_code: bool,

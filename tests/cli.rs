@@ -305,6 +305,8 @@ fn every_key_is_documented() {
         keys(&json(&[&["explain", "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
     }
     keys(&json(&["explain", "image.not-found", "-o", "json"]), &mut seen);
+    let watch = ["pods", "--watch", "--from", RECORDING, "--at", "12:44:00", "-o", "json"];
+    run(&watch).1.lines().for_each(|line| keys(&serde_json::from_str(line).unwrap(), &mut seen));
     assert!(seen.len() > 80, "the documents were full: {}", seen.len());
     let missing: Vec<_> = seen.iter().filter(|key| !docs.contains(&format!("`{key}`"))).collect();
     assert!(missing.is_empty(), "docs/json.md does not name {missing:?}");

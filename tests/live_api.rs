@@ -216,6 +216,12 @@ async fn a_watch_that_falls_silent_is_given_up() {
     live.for_a(Duration::from_millis(400)).await;
     api.state().mute = true;
     assert!(live.failure(ErrorKind::Timeout).await.tried.contains("no answer within 0.5 s"));
+    api.put("pods", pod("a", NODE, "Running"));
+    api.state().mute = false;
+    live.until("what happened meanwhile", |s| s.pods.contains_key("a") && is_live(s, Source::ApiPods)).await;
+    api.put("pods", pod("b", NODE, "Running"));
+    live.until("the watch goes on", |s| s.pods.contains_key("b")).await;
+    assert_eq!(live.epochs(), 2);
 }
 
 #[tokio::test]
@@ -481,6 +487,11 @@ async fn a_busy_server_says_when() {
     let SourceState::Retrying { at: Some(at), .. } = &facts.state else { panic!() };
     assert!((*at - facts.since).num_milliseconds() >= 1900, "{facts:?}");
     assert_eq!(api.state().asked.len(), 1, "no hidden retries");
+    api.put("pods", pod("a", NODE, "Running"));
+    api.state().refuse = None;
+    let recovered = live.until("it recovers", |s| s.pods.contains_key("a")).await;
+    assert!(recovered.sources[&Source::ApiPods].last_answer.unwrap() >= *at, "and not before it was asked to");
+    assert_eq!(live.failures(), 1);
 }
 
 #[tokio::test]
@@ -506,7 +517,11 @@ async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
     api.state().lines = ["{\"type\":", "\u{1}", "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"spec\":7}}"]
         .map(str::to_owned)
         .into();
-    live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
+    let counted = live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
+    let moment = kpodtrace::view::Moment::new(counted, &mut Default::default(), chrono::Utc::now());
+    assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("objects that could not be read: 4"));
+    let json = serde_json::to_value(kpodtrace::report::doctor_json(&moment, &[])).unwrap();
+    assert_eq!(json["sources"][0]["unreadable"], 4);
     api.put("pods", pod("b", NODE, "Pending"));
     let snapshot = live.until("the watch goes on", |s| s.pods.contains_key("b")).await;
     assert!(!snapshot.pods.contains_key("odd"));
@@ -612,8 +627,122 @@ async fn a_credential_plugin_that_hangs_or_fails_holds_nobody_up() {
     assert!(began.elapsed() < Duration::from_secs(3), "one wait for all of them: {:?}", began.elapsed());
     dir.script("echo hunter2; echo Unable to locate credentials >&2; exit 255");
     let error = live.failure(ErrorKind::Denied).await;
-    assert!(error.tried.contains("Unable to locate credentials"), "{error:?}");
+    assert!(error.tried.contains("exit status: 255 Unable to locate credentials"), "{error:?}");
     assert!(!live.shows("hunter2"));
+}
+
+#[tokio::test]
+async fn of_a_plugin_that_fails_no_secret_is_shown_and_of_one_that_hangs_nothing_is_left() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("group"));
+    // Whatever it says, wherever the secret stands in it.
+    for complaint in [
+        "hunter2",
+        "token: hunter2",
+        "request to https://u:hunter2@sts.corp failed",
+        "error: hunter2=x {\\\"access_token\\\": \\\"hunter2\\\"}",
+        "the password is hunterthesecond",
+    ] {
+        let script = dir.script(&format!("echo \"{complaint}\" >&2; exit 1"));
+        let mut live = Live::start(dir.access(&api.kubeconfig(&plugin(&script))), pods());
+        let error = live.failure(ErrorKind::Denied).await;
+        assert!(error.tried.contains("exit status: 1"), "{error:?}");
+        assert!(!live.shows("hunter"), "{complaint}: {error:?}");
+    }
+    let dir = Dir::new("group-hangs");
+    let script = dir.script(&format!("sleep 600 & echo $! >{}/child; wait", dir.0.display()));
+    let access = dir.access(&api.kubeconfig(&plugin(&script))).plugin_deadline(Duration::from_secs(1));
+    let mut live = Live::start(access, pods());
+    live.failure(ErrorKind::Timeout).await;
+    let child = std::fs::read_to_string(dir.0.join("child")).unwrap();
+    let stat = format!("/proc/{}/stat", child.trim());
+    let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    let end = Instant::now() + PATIENCE;
+    while lives() && Instant::now() < end {
+        live.for_a(Duration::from_millis(20)).await;
+    }
+    assert!(!lives(), "what it started is killed with it");
+}
+
+#[tokio::test]
+async fn a_credential_whose_files_are_none_is_told_and_holds_nobody_up() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("files"));
+    let path = |name: &str| dir.0.join(name).display().to_string();
+    assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    std::fs::File::create(path("long")).unwrap().set_len(1 << 30).unwrap();
+    dir.write("empty", "\n");
+    let said = async |access: ApiAccess| {
+        let mut live = Live::start(access, pods());
+        let failed = |s: &Snapshot| matches!(state(s, Source::ApiPods), Some(SourceState::Retrying { .. }));
+        format!("{:?}", state(&live.until("a failure", failed).await, Source::ApiPods))
+    };
+    for (name, why) in [(".", "it is a directory"), ("pipe", "a pipe"), ("long", "longer than 1 MiB")] {
+        let credential = Credential::Kubeconfig(vec![dir.0.join(name)]);
+        let error = said(ApiAccess::new(credential, Env::new())).await;
+        assert!(error.contains(why), "{error}");
+        for user in ["tokenFile: 'PATH'", "client-certificate: 'PATH', client-key: 'PATH'"] {
+            let error = said(dir.access(&api.kubeconfig(&user.replace("PATH", &path(name))))).await;
+            assert!(error.contains(why) && error.contains("files"), "{user}: {error}");
+        }
+    }
+    let error = said(dir.access(&api.kubeconfig(&format!("tokenFile: '{}'", path("empty"))))).await;
+    assert!(error.contains("it is empty"), "{error}");
+}
+
+#[tokio::test]
+async fn a_token_in_a_file_is_read_again_when_it_is_rotated() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("token-file"));
+    api.put("pods", pod("a", NODE, "Pending"));
+    dir.write("token", "t0\n");
+    // Relative to the kubeconfig, and stronger than a token beside it.
+    let mut live = Live::start(dir.access(&api.kubeconfig("tokenFile: token, token: hunter2")), pods());
+    live.until("the list", |s| s.pods.len() == 1).await;
+    live.for_a(Duration::from_millis(300)).await;
+    dir.write("token", "t1\n");
+    api.state().tokens = [("t1".to_owned(), "admin".to_owned())].into();
+    api.compact();
+    api.put("pods", pod("a", NODE, "Running"));
+    live.until("the new token works", |s| phase(s, "a").as_deref() == Some("Running")).await;
+    assert_eq!(live.failures(), 0);
+    assert!(!live.shows("hunter2"));
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("insecure"));
+    let (other, user) = (FakeApi::start(&Certificates::new(), 0).await, "token: t0");
+    let insecure =
+        kubeconfig(&format!("{}', insecure-skip-tls-verify: true, tls-server-name: '", api.url()), None, user);
+    api.put("pods", pod("a", NODE, "Pending"));
+    let mut live = Live::start(dir.access(&insecure), pods());
+    let unverified = |s: &Snapshot| s.sources.get(&Source::ApiPods).is_some_and(|facts| facts.unverified);
+    let snapshot = live.until("the list", |s| s.pods.len() == 1).await;
+    assert!(unverified(&snapshot));
+    let moment = kpodtrace::view::Moment::new(snapshot, &mut Default::default(), chrono::Utc::now());
+    assert_eq!(moment.header().unverified, ["API server"]);
+    assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("; TLS not verified"));
+    assert!(kpodtrace::report::notes(&moment).contains(&"API server: TLS not verified".to_owned()));
+    dir.write("kubeconfig", &api.kubeconfig(user));
+    api.compact();
+    api.put("pods", pod("b", NODE, "Pending"));
+    live.until("the credential that verifies", |s| s.pods.len() == 2 && !unverified(s)).await;
+    let mut wrong = Live::start(dir.access(&kubeconfig(&api.url(), Some(other.ca()), user)), pods());
+    assert!(wrong.failure(ErrorKind::Other).await.fix.contains("not of the CA"));
+}
+
+#[tokio::test]
+async fn another_context_can_be_named() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("context"));
+    api.put("pods", pod("a", NODE, "Pending"));
+    let more = "- name: other\n  context: {cluster: k, user: nobody}\n";
+    let text = api.kubeconfig(ADMIN).replace("current-context: c", "current-context: other");
+    let text = text.replace("contexts:\n", &format!("contexts:\n{more}"));
+    let mut current = Live::start(dir.access(&text), pods());
+    current.failure(ErrorKind::Denied).await;
+    let mut named = Live::start(dir.access(&text).context(Some("c".into())), pods());
+    named.until("the list", |s| s.pods.len() == 1).await;
+    let mut absent = Live::start(dir.access(&text).context(Some("d".into())), pods());
+    let error = absent.failure(ErrorKind::Other).await;
+    assert!(error.tried.contains("the context d is not in it, but other, c"), "{error:?}");
 }
 
 /// What the API's files of the incident hold, played through the fake one, is what their import holds.

@@ -363,8 +363,13 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
 #[tokio::test]
 async fn a_machine_that_is_no_node_is_off() {
     let dir = Dir::new();
-    let plan =
-        MachinePlan { root: Root::new(&dir.0), units: vec![], root_dir: "/var/lib/kubelet".into(), static_pods: None };
+    let plan = MachinePlan {
+        root: Root::new(&dir.0),
+        units: vec![],
+        root_dir: "/var/lib/kubelet".into(),
+        static_pods: None,
+        node: "n".into(),
+    };
     let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
     let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
     assert_eq!(off, "no unit of a kubelet or a runtime is set up, and no kubelet has a directory here");
@@ -389,6 +394,7 @@ async fn the_machine_and_what_changes_on_it() {
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),
         static_pods: Some("/etc/kubernetes/manifests".into()),
+        node: "n".into(),
     };
     let source = MachineSource::new(plan).with_program(program, Duration::from_millis(100));
     let mut watch = Watch::begin(source, Source::Machine);
@@ -424,4 +430,85 @@ async fn the_machine_and_what_changes_on_it() {
     let error = watch.until(|f| if let Fact::CallEnd { error, .. } = f { error } else { None }).await;
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(dir.calls()[0].starts_with("UTC show kubelet.service --no-pager -p Id,"), "{:?}", dir.calls()[0]);
+}
+
+/// A machine source beside another on the same thread: what holds one up does not hold up the other.
+fn machine(dir: &Dir, systemctl: &str) -> MachineSource {
+    dir.write("proc/stat", "btime 1795900000\n");
+    dir.write("var/lib/kubelet/pods/u1/etc-hosts", "");
+    let plan = MachinePlan {
+        root: Root::new(&dir.0),
+        units: vec!["kubelet.service".into()],
+        root_dir: Path::new("/var/lib/kubelet").into(),
+        static_pods: None,
+        node: "n".into(),
+    };
+    MachineSource::new(plan).with_program(systemctl, Duration::from_millis(50))
+}
+
+#[tokio::test]
+async fn a_journalctl_that_hangs_is_told_and_killed_and_holds_nobody_up() {
+    let dir = Dir::new();
+    dir.write("var/log/journal/0a/system.journal", "");
+    // Stopped by a signal, it does not even see that it is asked to end.
+    let program = dir.script("stopped", "#!/bin/sh\necho $$ >DIR/pid\nkill -STOP $$\nexec sleep 600\n");
+    let source = JournalSource::new(LogOf::Kubelet, vec!["kubelet.service".into()]);
+    let source = source.with_program(program, Root::new(&dir.0)).with_silence(Duration::from_millis(500));
+    let systemctl = dir.script("systemctl", "#!/bin/sh\necho Id=kubelet.service\n");
+    let mut beside = Watch::begin(machine(&dir, &systemctl), Source::Machine);
+    let mut watch = Watch::begin(source, Source::KubeletLog);
+    beside.live().await;
+    let error = watch
+        .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
+        .await;
+    assert_eq!((error.kind, error.tried.contains("silent for 0.5 s")), (ErrorKind::Timeout, true), "{error:?}");
+    beside.until(|f| matches!(f, Fact::Alive).then_some(())).await;
+    watch.task.abort();
+    let pid = fs::read_to_string(dir.path("pid")).unwrap();
+    for _ in 0..500 {
+        if !alive(pid.trim()) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("it lives on");
+}
+
+#[tokio::test]
+async fn a_systemctl_that_never_ends_or_never_stops_talking_costs_only_its_units() {
+    for (script, kind) in [("exec yes", ErrorKind::Malformed), ("kill -STOP $$; exec sleep 600", ErrorKind::Timeout)] {
+        let dir = Dir::new();
+        let systemctl = dir.script("systemctl", &format!("#!/bin/sh\n{script}\n"));
+        let mut watch = Watch::begin(machine(&dir, &systemctl), Source::Machine);
+        let error = watch.until(|f| if let Fact::CallEnd { error, .. } = f { error } else { None }).await;
+        assert_eq!(error.kind, kind, "{error:?}");
+        watch.until(|f| matches!(f, Fact::PodDir(dir) if dir.kubelet).then_some(())).await;
+        watch.live().await;
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_no_file_is_told_and_not_waited_for() {
+    let dir = Dir::new();
+    assert!(std::process::Command::new("mkfifo").arg(dir.path("pipe")).status().unwrap().success());
+    for name in ["pipe", ".", "/dev/zero"] {
+        let mut watch = Watch::begin(FileSource::new(LogOf::Kubelet, dir.path(name)), Source::KubeletLog);
+        let error = watch
+            .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
+            .await;
+        assert!(error.tried.contains("it is no file, but a directory, a pipe or a device"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_gigabyte_of_one_line_nothing_is_kept_and_the_next_line_is_read() {
+    let dir = Dir::new();
+    let file = fs::File::create(dir.path("log")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    drop(file);
+    dir.append("log", "\ntime=\"2026-11-29T10:00:00Z\" level=error msg=after\n");
+    let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
+    assert_eq!(watch.message().await, "after");
+    dir.append("log", &format!("{}\n", "hunter2 ".repeat(100_000)));
+    assert_eq!(watch.until(|f| if let Fact::Dropped { count } = f { Some(count) } else { None }).await, 1);
 }

@@ -124,7 +124,6 @@ impl Feed for Watcher {
     }
 
     fn title(&self) -> String {
-        let insecure = if self.observed.insecure { "live, kubelet NOT verified" } else { "live" };
-        if self.observed.node.is_empty() { insecure.into() } else { format!("{insecure}: {}", self.observed.node) }
+        if self.observed.node.is_empty() { "live".into() } else { format!("live: {}", self.observed.node) }
     }
 }

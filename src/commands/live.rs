@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 
-use super::{Failure, out};
+use super::Failure;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::{Plan, Started, Wants, start};
@@ -21,8 +21,6 @@ pub struct Observed {
     pub looked: Vec<Looked>,
     /// The node's name, as far as it was found.
     pub node: String,
-    /// The kubelet's certificate is not verified, because the user said so.
-    pub insecure: bool,
 }
 
 impl Observed {
@@ -36,8 +34,7 @@ impl Observed {
         let begin = Instant::now();
         let mut changed = false;
         while begin.elapsed() < time {
-            changed |= self.live.pass()?;
-            std::thread::sleep(Duration::from_millis(20).min(time));
+            changed |= self.live.wait(time.saturating_sub(begin.elapsed()))?;
         }
         Ok(changed)
     }
@@ -56,7 +53,9 @@ pub fn observe(input: &Input) -> Result<Observed, Failure> {
 /// At least one source that knows of pods has answered.
 pub fn sees_pods(moment: &Moment) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
-    pods.iter().any(|source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live()))
+    let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
+    // What lies on disk is the last resort; an empty disk is no answer.
+    pods.iter().any(live) || live(&Source::Machine) && !moment.pods.is_empty()
 }
 
 /// No source that knows of pods has answered: an empty table would be a lie.
@@ -73,6 +72,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     let wants = Wants {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
+        context: args.context.clone(),
         runtime_endpoint: args.runtime_endpoint.clone(),
         kubelet_log: args.kubelet_log.clone(),
         runtime_log: args.runtime_log.clone(),
@@ -85,15 +85,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     }
     let Started { rx, sources } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
-    if plan.insecure_kubelet {
-        out::note("the kubelet's certificate is not verified (--insecure-kubelet)");
-    }
-    Ok(Observed {
-        live: Live::new(rx, sources),
-        looked,
-        node: plan.node.value.clone().unwrap_or_default(),
-        insecure: plan.insecure_kubelet,
-    })
+    Ok(Observed { live: Live::new(rx, sources), looked, node: plan.node.value.clone().unwrap_or_default() })
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

@@ -12,6 +12,7 @@ mod pleg;
 mod pods;
 mod record;
 mod runbook;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -23,6 +23,12 @@ pub fn json(document: &impl Serialize) -> Result<(), Failure> {
         .map_err(|why| Failure::output(&why))
 }
 
+/// Writes a document to standard output as one line.
+pub fn json_line(document: &impl Serialize) -> Result<(), Failure> {
+    let line = serde_json::to_string(document).map_err(|why| Failure::output(&why.into()))?;
+    text(&format!("{line}\n"))
+}
+
 /// Says something beside the output.
 pub fn note(text: &str) {
     error(&format!("note: {text}"));

@@ -1,28 +1,65 @@
 //! Owns `kpodtrace pods`.
 //! It must not decide what is a problem: the rows say it.
 
+use super::watch::Look;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
-use crate::report::{Detail, notes, pods_json, pods_table, shown};
-use crate::view::Filter;
+use crate::report::{Detail, NoteNews, PodLines, node_change, notes, pod_change, pods_json, pods_table, shown};
+use crate::view::{Changes, Filter, Moment, clock};
 
 pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
-    let moment = input::moment(input)?;
     let filter = Filter { namespace: args.namespace.clone(), failing: args.failing, words: String::new() };
+    if args.watch {
+        return watch(input, args, filter);
+    }
+    let moment = input::moment(input)?;
     let rows = shown(&moment, &filter);
     let problems = rows.iter().any(|row| row.trouble.is_failing()) || !moment.alarms.is_empty();
     match args.output {
         PodsFormat::Json => out::json(&pods_json(&moment, &filter))?,
         format => {
-            let detail = if format == PodsFormat::Wide { Detail::Wide } else { Detail::Table };
-            out::text(&pods_table(&moment, &filter, detail, out::width()))?;
+            out::text(&pods_table(&moment, &filter, detail(format), out::width()))?;
             if rows.is_empty() {
-                let failing = if args.failing { " failing or slow" } else { "" };
-                let place = args.namespace.as_ref().map(|ns| format!(" in namespace {ns}")).unwrap_or_default();
-                out::note(&format!("no{failing} pods{place}, of {} on the node", moment.pods.len()));
+                none(args, &moment);
             }
             notes(&moment).iter().for_each(|text| out::note(text));
         }
     }
     Ok(if args.exit_code && problems { Outcome::Problems } else { Outcome::Done })
+}
+
+/// The table once, then what changes: pods on standard output, alarms and sources beside it.
+fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Failure> {
+    let (mut changes, mut news) = (Changes::of(filter), NoteNews::new(input.from.is_none()));
+    let mut lines = PodLines::new(detail(args.output), out::width());
+    let mut first = true;
+    super::watch::watch(input, |Look { moment, past, .. }| {
+        let (pods, notes) = (changes.news(moment), news.news(moment));
+        if args.output == PodsFormat::Json {
+            if first || !notes.is_empty() {
+                out::json_line(&node_change(moment))?;
+            }
+            pods.iter().try_for_each(|change| out::json_line(&pod_change(moment, change)))?;
+        } else {
+            if first && pods.is_empty() && !past {
+                none(args, moment);
+            }
+            out::text(&lines.lines(pods, moment.now, past))?;
+            let time = |text: &String| if past { format!("{} {text}", clock(moment.now)) } else { text.clone() };
+            notes.iter().map(time).for_each(|text| out::note(&text));
+        }
+        first = false;
+        Ok(None)
+    })
+}
+
+fn detail(format: PodsFormat) -> Detail {
+    if format == PodsFormat::Wide { Detail::Wide } else { Detail::Table }
+}
+
+/// An empty table says nothing.
+fn none(args: &PodsArgs, moment: &Moment) {
+    let failing = if args.failing { " failing or slow" } else { "" };
+    let place = args.namespace.as_ref().map(|ns| format!(" in namespace {ns}")).unwrap_or_default();
+    out::note(&format!("no{failing} pods{place}, of {} on the node", moment.pods.len()));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Listing, Model, SourceFacts, Trail};
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, Fact, Observation, Sandbox, Source, SourceState, Stamp};
+use crate::observation::{Container, Fact, Observation, Sandbox, Source, SourceState, Stamp, StaticPod};
 use crate::text::Text;
 
 impl Model {
@@ -24,7 +24,9 @@ impl Model {
                 let (was, is) = (source.is_live(), matches!(state, SourceState::Live { .. }));
                 source.set_state(state, &stamp);
                 // What a source does not say means something only while it is live.
-                if was != is && matches!(stamp.source, Source::ApiPods | Source::ApiEvents | Source::Cri) {
+                if was != is
+                    && matches!(stamp.source, Source::ApiPods | Source::ApiEvents | Source::Cri | Source::KubeletPods)
+                {
                     self.mark_all();
                 }
                 return;
@@ -35,11 +37,19 @@ impl Model {
                 source.dropped += count;
                 return;
             }
+            Fact::Tls { verified } => {
+                source.unverified = !verified;
+                return;
+            }
             Fact::Unreadable { count } => {
                 source.unreadable = source.unreadable.saturating_add(count);
                 return source.answered(&stamp);
             }
             _ => source.answered(&stamp),
+        }
+        if !source.is_live() && matches!(stamp.source, Source::ApiPods | Source::KubeletPods) {
+            // Its last answer decides what it would have known of.
+            self.mark_disk();
         }
         match fact {
             Fact::EpochBegin => self.epoch_begin(&stamp),
@@ -108,16 +118,18 @@ impl Model {
             }
             Fact::Unit(unit) => _ = Arc::make_mut(&mut self.machine).units.insert(unit.name.clone(), *unit),
             Fact::Boot(at) => Arc::make_mut(&mut self.machine).boot = Some(at),
+            Fact::PodDir(dir) => self.pod_dir(*dir, &stamp),
+            Fact::PodDirGone(uid) => self.pod_dir_gone(&uid),
+            Fact::StaticManifest(file) => self.static_pod(StaticPod { file, ..StaticPod::default() }, &stamp),
+            Fact::StaticManifestGone(file) => self.static_pod_gone(&file),
+            Fact::StaticPod(pod) => self.static_pod(*pod, &stamp),
             Fact::Alive
+            | Fact::Tls { .. }
             | Fact::Unreadable { .. }
             | Fact::SourceState(_)
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
-            | Fact::Dropped { .. }
-            | Fact::PodDir(_)
-            | Fact::PodDirGone(_)
-            | Fact::StaticManifest(_)
-            | Fact::StaticManifestGone(_) => {}
+            | Fact::Dropped { .. } => {}
         }
     }
 
@@ -135,12 +147,18 @@ impl Model {
                 Arc::make_mut(&mut self.images).begin(stamp.epoch);
             }
             Source::Pulls => self.pulls.begin(stamp.epoch),
+            Source::Machine => {
+                self.pod_dirs.begin(stamp.epoch);
+                self.static_pods.begin(stamp.epoch);
+            }
             _ => {}
         }
     }
 
     fn epoch_end(&mut self, stamp: &Stamp) {
         let heard = self.heard();
+        let listed = |model: &Self| (model.api_pods.is_complete(), model.kubelet_pods.is_complete());
+        let before = listed(self);
         match stamp.source {
             source @ (Source::ApiPods | Source::ApiUnbound | Source::KubeletPods) => {
                 for (uid, held) in self.pods_of(source).0.end() {
@@ -164,10 +182,11 @@ impl Model {
                 Arc::make_mut(&mut self.images).end();
             }
             Source::Pulls => _ = self.pulls.end(),
+            Source::Machine => self.epoch_end_of_machine(),
             _ => {}
         }
         // The first full listing of a source gives absence a meaning, for every pod.
-        if heard != self.heard() {
+        if heard != self.heard() || before != listed(self) {
             self.mark_all();
         }
     }

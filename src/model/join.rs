@@ -1,8 +1,10 @@
 //! Owns the join: which objects of which source are one pod, and the pods that must be joined again.
 //! It must not keep anything that the listings do not hold, so that it can be rebuilt from a keyframe.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::disk::{is_of_file, key_of_file};
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
 use super::{Heard, Index, Model, Snapshot};
@@ -35,6 +37,7 @@ impl Model {
             machine: self.machine.clone(),
             images: self.images.clone(),
             image_fs: self.image_fs.clone(),
+            orphaned: self.index.orphaned.clone(),
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),
@@ -65,6 +68,10 @@ impl Model {
         for (id, key) in containers {
             self.link_container(&id, &key);
         }
+        let dirs: Vec<_> = self.pod_dirs.iter().map(|(uid, _)| uid.clone()).collect();
+        dirs.iter().for_each(|uid| self.link_dir(uid));
+        let static_pods: Vec<_> = self.static_pods.iter().map(|(_, h)| h.value.clone()).collect();
+        static_pods.iter().for_each(|pod| self.link_static(pod));
         let events: Vec<_> =
             self.events.iter().map(|(uid, h)| (uid.clone(), h.value.involved_object.uid.clone())).collect();
         for (uid, about) in events {
@@ -106,6 +113,7 @@ impl Model {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
         Heard {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
+            kubelet: self.kubelet_pods.is_complete() && live(Source::KubeletPods),
             events: self.events.is_complete() && live(Source::ApiEvents),
             cri: self.sandboxes.is_complete() && self.containers.is_complete() && live(Source::Cri),
         }
@@ -208,6 +216,7 @@ impl Model {
 
     pub(super) fn mark_all(&mut self) {
         self.index.dirty.extend(self.index.refs.keys().cloned());
+        self.index.dirty.extend(self.static_pods.iter().map(|(file, _)| key_of_file(file)));
     }
 
     fn join(&mut self) {
@@ -215,14 +224,57 @@ impl Model {
         if dirty.is_empty() {
             return;
         }
-        let joined: Vec<_> = dirty.into_iter().map(|key| (self.facts(&key), key)).collect();
+        let (of_files, dirty): (Vec<Text>, Vec<Text>) = dirty.into_iter().partition(|key| is_of_file(key));
+        for key in dirty {
+            let facts = self.facts(&key);
+            let orphan = if facts.is_none() { self.orphan(&key) } else { None };
+            if orphan.is_some() || self.index.orphaned.contains_key(&key) {
+                let orphaned = Arc::make_mut(&mut self.index.orphaned);
+                match orphan {
+                    Some(dir) => _ = orphaned.insert(key.clone(), dir),
+                    None => _ = orphaned.remove(&key),
+                }
+            }
+            self.joined(key, facts);
+        }
+        // Whether a static pod is known otherwise is seen once all others are joined; there are a handful of them.
+        let mut alone = self.static_alone();
+        let of_files = of_files.into_iter().chain(self.static_pods.iter().map(|(file, _)| key_of_file(file)));
+        for key in of_files.collect::<BTreeSet<_>>() {
+            let facts = alone.remove(&key);
+            self.joined(key, facts);
+        }
+    }
+
+    /// Keeps what a pod is now.
+    fn joined(&mut self, key: Text, facts: Option<PodFacts>) {
+        let old = self.index.pods.get(&key);
+        if old.map(|old| &**old) == facts.as_ref() {
+            if facts.is_none() && self.index.refs.get(&key).is_some_and(Refs::is_empty) {
+                self.index.refs.remove(&key);
+            }
+            return;
+        }
+        let name = |facts: &PodFacts| Text::from(format!("{}/{}", facts.namespace, facts.name));
+        let (was, is) = (old.map(|old| name(old)), facts.as_ref().map(name));
+        if was != is {
+            if let Some((was, keys)) = was.and_then(|was| self.index.named.get_mut(&was).map(|keys| (was, keys))) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.index.named.remove(&was);
+                }
+            }
+            if let Some(is) = is {
+                self.index.named.entry(is).or_default().insert(key.clone());
+            }
+        }
         let pods = Arc::make_mut(&mut self.index.pods);
-        for (facts, key) in joined {
-            match facts {
-                Some(facts) if pods.get(&key).is_some_and(|old| **old == facts) => {}
-                Some(facts) => _ = pods.insert(key, Arc::new(facts)),
-                None => {
-                    pods.remove(&key);
+        match facts {
+            Some(facts) => _ = pods.insert(key, Arc::new(facts)),
+            None => {
+                pods.remove(&key);
+                // What is left over on disk may be a pod again, when a source falls silent.
+                if self.index.refs.get(&key).is_some_and(Refs::is_empty) {
                     self.index.refs.remove(&key);
                 }
             }
@@ -252,8 +304,9 @@ impl Model {
             (Some(pod), ..) => (pod.metadata.namespace.clone(), pod.metadata.name.clone()),
             (_, Some(s), _) => (s.namespace.clone(), s.name.clone()),
             (_, _, Some(c)) => (c.namespace.clone(), c.pod.clone()),
-            _ => return None,
+            _ => self.pod_on_disk(key)?,
         };
+        let full_name: Text = format!("{namespace}/{name}").into();
         let uids = [Some(key), api.as_ref().map(|(uid, _)| uid)];
         let mut events: Vec<Arc<Event>> = Vec::new();
         for uid in uids.into_iter().flatten().collect::<std::collections::BTreeSet<_>>() {
@@ -275,14 +328,16 @@ impl Model {
         let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
         Some(PodFacts {
             key: key.clone(),
-            lines: self.logs.lines_of(key, &format!("{namespace}/{name}"), created),
-            log: self.logs.of(key, &format!("{namespace}/{name}"), created),
+            lines: self.logs.lines_of(key, &full_name, created),
+            log: self.logs.of(key, &full_name, created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
             word_since,
             first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
+            dir: self.pod_dirs.get(key).filter(|_| refs.dir).map(|held| held.value.clone()),
+            manifest: self.manifest_of(&full_name),
             namespace,
             name,
             sandboxes,

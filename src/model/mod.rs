@@ -3,6 +3,7 @@
 
 mod alarms;
 mod apply;
+mod disk;
 mod histogram;
 mod join;
 mod kubelet;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
+pub use disk::Orphan;
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RelistWindow};
 pub use lines::{Line, Lines};
@@ -29,7 +31,9 @@ pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
 use crate::objects::{Event, Lease, Node, Pod};
-use crate::observation::{Container, Image, ImageFs, Pull, RuntimeStatus, Sandbox, Source, Time, Unit};
+use crate::observation::{
+    Container, Image, ImageFs, PodDir, Pull, RuntimeStatus, Sandbox, Source, StaticPod, Time, Unit,
+};
 use crate::text::Text;
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
@@ -49,6 +53,8 @@ pub struct Model {
     pulls: Listing<Pull>,
     images: Arc<Listing<Image>>,
     image_fs: Option<Arc<ImageFs>>,
+    pod_dirs: Listing<PodDir>,
+    static_pods: Listing<StaticPod>,
     api_trails: BTreeMap<Text, Trail>,
     unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
@@ -82,7 +88,12 @@ struct Index {
     api_key: HashMap<Text, Text>,
     /// Events about what is not a pod; made again when one of them changes.
     elsewhere: Option<Arc<Vec<Arc<Event>>>>,
+    /// Manifests by the `namespace/name` of their pod.
+    static_of: HashMap<Text, BTreeSet<Text>>,
+    /// Joined pods by `namespace/name`.
+    named: HashMap<Text, BTreeSet<Text>>,
     dirty: BTreeSet<Text>,
+    orphaned: Arc<BTreeMap<Text, Orphan>>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
 }
 
@@ -115,6 +126,9 @@ pub struct Snapshot {
     pub images: Arc<Listing<Image>>,
     /// What they take, and where.
     pub image_fs: Option<Arc<ImageFs>>,
+    /// Directories of the kubelet's for pods that the API server or the kubelet does not list, by UID: on their way out, or
+    /// orphaned.
+    pub orphaned: Arc<BTreeMap<Text, Orphan>>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
     /// Events about the node, newest first.

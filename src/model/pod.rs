@@ -9,7 +9,7 @@ use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
 use super::trail::Exit;
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, Sandbox, Time};
+use crate::observation::{Container, PodDir, Sandbox, StaticPod, Time};
 use crate::text::Text;
 
 /// Which sources are live and have said all they know, so that what they do not say is absent.
@@ -17,6 +17,8 @@ use crate::text::Text;
 pub struct Heard {
     /// Pods of the API server.
     pub api: bool,
+    /// Pods of the kubelet.
+    pub kubelet: bool,
     /// Events of the API server.
     pub events: bool,
     /// Sandboxes and containers of the runtime.
@@ -54,11 +56,43 @@ pub struct PodFacts {
     pub lines: Vec<Arc<Lines>>,
     /// What the kubelet's spans say of it.
     pub spans: Option<Arc<PodSpans>>,
+    /// What lies on disk of it.
+    pub dir: Option<Arc<PodDir>>,
+    /// The manifest of a static pod of its name.
+    pub manifest: Option<Arc<StaticPod>>,
     /// Which sources have said all they know.
     pub heard: Heard,
 }
 
 impl PodFacts {
+    /// A static pod of which only the manifest is known.
+    pub(super) fn of_manifest(key: Text, manifest: Arc<StaticPod>, heard: Heard) -> Self {
+        Self {
+            key,
+            namespace: manifest.namespace.clone(),
+            name: manifest.name.clone(),
+            api: None,
+            kubelet: None,
+            sandboxes: Vec::new(),
+            containers: Vec::new(),
+            events: Vec::new(),
+            exits: Vec::new(),
+            word_since: Vec::new(),
+            first_ready: None,
+            log: None,
+            spans: None,
+            dir: None,
+            manifest: Some(manifest),
+            heard,
+        }
+    }
+
+    /// Nothing but what lies on disk shows it: it is not known how it fares.
+    pub fn is_only_on_disk(&self) -> bool {
+        let said = self.api.is_some() || self.kubelet.is_some();
+        !said && self.sandboxes.is_empty() && self.containers.is_empty()
+    }
+
     /// Spec and status: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a live API
     /// server no longer has is gone, whatever the last page said; only a static pod lives without it.
     pub fn object(&self) -> Option<&Arc<Pod>> {
@@ -98,6 +132,7 @@ impl PodFacts {
             !a.mirror.is_empty() || a.source == "file" || a.source == "http"
         };
         self.api.iter().chain(&self.kubelet).any(|held| own(&held.value))
+            || self.manifest.is_some()
             || self.sandboxes.iter().any(|s| s.config_source == "file" || s.config_source == "http")
     }
 }
@@ -116,10 +151,17 @@ pub(super) struct Refs {
     pub kubelet: BTreeSet<Text>,
     pub sandboxes: BTreeSet<Text>,
     pub containers: BTreeSet<Text>,
+    /// Something lies on disk.
+    pub dir: bool,
 }
 
 impl Refs {
     pub fn is_empty(&self) -> bool {
+        !self.dir && self.is_only_dir()
+    }
+
+    /// No source but the disk has it.
+    pub fn is_only_dir(&self) -> bool {
         !self.has_object() && self.sandboxes.is_empty() && self.containers.is_empty()
     }
 

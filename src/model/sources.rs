@@ -68,6 +68,9 @@ pub struct SourceFacts {
     /// Objects that came and could not be read.
     #[serde(default)]
     pub unreadable: u64,
+    /// The certificate of who answers is not verified.
+    #[serde(default)]
+    pub unverified: bool,
     /// Its timed calls.
     pub calls: BTreeMap<Call, Calls>,
     epoch: u32,
@@ -83,6 +86,7 @@ impl SourceFacts {
             last_error: None,
             dropped: 0,
             unreadable: 0,
+            unverified: false,
             calls: BTreeMap::new(),
             epoch: 0,
             seq: 0,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Call, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape,
-    SourceError, SourceState, Span, Stamp, Time, Unit,
+    SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit,
 };
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
@@ -40,6 +40,11 @@ pub enum Fact {
     Unreadable {
         /// How many.
         count: u64,
+    },
+    /// Whether the certificate of who answers is verified; it is until this says otherwise.
+    Tls {
+        /// It is. Otherwise somebody else may answer, because the user or the credential says so.
+        verified: bool,
     },
     /// A timed call begins.
     CallBegin(Call),
@@ -102,7 +107,7 @@ pub enum Fact {
     PodDir(Box<PodDir>),
     /// Nothing lies on disk any more of the pod of that UID.
     PodDirGone(Text),
-    /// A static pod's manifest of that file name is there.
+    /// A static pod's manifest of that file name is there, and what it says is not known.
     StaticManifest(Text),
     /// The manifest of that file name is gone.
     StaticManifestGone(Text),
@@ -116,6 +121,8 @@ pub enum Fact {
     ImageGone(Text),
     /// Where images lie and what they take has changed.
     ImageFs(Box<ImageFs>),
+    /// A static pod's manifest is there or has changed.
+    StaticPod(Box<StaticPod>),
 }
 
 impl Fact {
@@ -129,6 +136,7 @@ impl Fact {
         Some(match self {
             Fact::SourceState(_) => ("state", ""),
             Fact::Alive => ("alive", ""),
+            Fact::Tls { .. } => ("tls", ""),
             Fact::Pod(p) => ("pod", &p.metadata.uid),
             Fact::PodGone(uid) => ("pod", uid),
             Fact::Node(n) => ("node", &n.metadata.name),
@@ -154,6 +162,7 @@ impl Fact {
             Fact::Image(image) => ("image", &image.id),
             Fact::ImageGone(id) => ("image", id),
             Fact::ImageFs(_) => ("image-fs", ""),
+            Fact::StaticPod(pod) => ("static-manifest", &pod.file),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

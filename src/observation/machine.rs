@@ -1,5 +1,5 @@
 //! Owns what the machine says when API server and kubelet are both closed: systemd's word on units, and what lies on disk.
-//! It must not hold the content of any file: names and times only.
+//! It must not hold what a file says beyond the names of pods and containers.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,4 +60,36 @@ pub struct PodDir {
     /// Birth of the kubelet's directory, where the file system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// Containers that have a log directory, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<ContainerDir>,
+    /// Volumes that have a directory of the kubelet's, by name; of a claim it is the persistent volume's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<Text>,
+}
+
+/// What lies on disk of a container: its log directory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContainerDir {
+    /// Container name.
+    pub name: Text,
+    /// Number of its newest log file, which counts its restarts; absent when it has none: it was never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u32>,
+}
+
+/// A static pod, as its manifest has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StaticPod {
+    /// File name of the manifest.
+    pub file: Text,
+    /// Namespace; empty when the manifest could not be read.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub namespace: Text,
+    /// Name as the kubelet makes it, with the node's name behind it; empty when the manifest could not be read.
+    #[serde(default, skip_serializing_if = "Text::is_empty")]
+    pub name: Text,
+    /// Containers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub containers: Vec<Text>,
 }

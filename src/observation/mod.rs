@@ -14,7 +14,7 @@ pub use cri::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, 
 pub use fact::{Decoded, Fact, Observation};
 pub use images::{FilesystemUsage, Image, ImageFs};
 pub use kubelet::{Bucket, Health, Histogram, KubeletConfig, LogEntry, LogKind, OperationTotals, Scrape, Span};
-pub use machine::{PodDir, Unit, UnitExit};
+pub use machine::{ContainerDir, PodDir, StaticPod, Unit, UnitExit};
 pub use queue::{QUEUE_LOSSY_CAPACITY, Queue};
 pub use source::{Call, ErrorKind, Source, SourceError, SourceState};
 pub use stamp::{Sequencer, Stamp};

@@ -122,7 +122,8 @@ impl Queue {
 
 /// State that a new listing says again; a call's begin and end, and scrapes, are history and stay.
 fn is_listed(fact: &Fact) -> bool {
-    fact.key().is_some_and(|(kind, _)| kind != "state") || matches!(fact, Fact::EpochBegin | Fact::EpochEnd)
+    fact.key().is_some_and(|(kind, _)| !matches!(kind, "state" | "tls"))
+        || matches!(fact, Fact::EpochBegin | Fact::EpochEnd)
 }
 
 #[cfg(test)]

@@ -2,10 +2,14 @@
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
 pub mod api;
+mod aside;
 mod clock;
 mod cri;
 pub mod discover;
+mod files;
+mod helper;
 mod identity;
+mod kubeconfig;
 pub mod kubelet;
 pub mod logs;
 pub mod machine;

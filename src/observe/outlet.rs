@@ -16,12 +16,13 @@ pub struct Outlet {
     clock: Clock,
     tx: mpsc::Sender<Observation>,
     state: Option<SourceState>,
+    verified: bool,
 }
 
 impl Outlet {
     /// The way out of `source`.
     pub fn new(source: Source, clock: Clock, tx: mpsc::Sender<Observation>) -> Self {
-        Self { source, sequencer: Sequencer::new(source), clock, tx, state: None }
+        Self { source, sequencer: Sequencer::new(source), clock, tx, state: None, verified: true }
     }
 
     /// Which source speaks.
@@ -54,6 +55,13 @@ impl Outlet {
         if self.state.as_ref() != Some(&state) {
             self.state = Some(state.clone());
             self.say(Fact::SourceState(state)).await;
+        }
+    }
+
+    /// Says whether the certificate of who answers is verified, if it is news.
+    pub async fn verified(&mut self, verified: bool) {
+        if std::mem::replace(&mut self.verified, verified) != verified {
+            self.say(Fact::Tls { verified }).await;
         }
     }
 

@@ -12,6 +12,8 @@ pub struct Wants {
     pub node: Option<String>,
     /// Credential for API server and kubelet.
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of its current one.
+    pub context: Option<String>,
     /// Endpoint of the runtime.
     pub runtime_endpoint: Option<String>,
     /// The kubelet's log as a file.
@@ -33,6 +35,8 @@ pub struct Plan {
     pub cri: Found<PathBuf>,
     /// Way to the API server, and identity for the kubelet.
     pub credential: Found<Credential>,
+    /// Context of the kubeconfig, instead of its current one.
+    pub context: Option<String>,
     /// Where the kubelet is.
     pub kubelet: Found<KubeletPlace>,
     /// The kubelet's log.
@@ -54,6 +58,7 @@ impl Plan {
         Self {
             node: host.node_name(wants.node.as_deref()),
             credential: host.credential(wants.kubeconfig.as_deref()),
+            context: wants.context.clone(),
             kubelet: host.kubelet_place(),
             kubelet_log: host.kubelet_log(wants.kubelet_log.as_deref()),
             runtime_log: host.runtime_log(wants.runtime_log.as_deref(), cri.value.as_deref()),

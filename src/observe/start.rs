@@ -83,7 +83,7 @@ impl Set<'_> {
             return ALL.into_iter().for_each(|source| self.absent(source, why));
         };
         let node = plan.node.value.clone().unwrap_or_default();
-        let access = ApiAccess::new(credential, plan.host.env().clone());
+        let access = ApiAccess::new(credential, plan.host.env().clone()).context(plan.context.clone());
         for what in [Watched::pods(&node), Watched::node(&node), Watched::events(), Watched::unbound()] {
             self.add(what.source, ListWatch::new(access.clone(), what));
         }
@@ -112,7 +112,7 @@ impl Set<'_> {
             Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address)),
             None => self.absent(Source::KubeletHealth, "healthzPort is 0: the kubelet has it turned off"),
         }
-        let identity = Identity::of(plan.credential.value.as_ref());
+        let identity = Identity::of(plan.credential.value.as_ref(), plan.context.as_deref(), plan.host.env());
         let trust = match (plan.insecure_kubelet, &place.certificate, identity.ca) {
             (true, ..) => KubeletTrust::Insecure,
             (_, Some(cert), _) => KubeletTrust::Pinned { cert: cert.clone() },
@@ -141,6 +141,9 @@ impl Set<'_> {
     fn machine(&mut self, plan: &Plan) {
         let logs = [&plan.kubelet_log, &plan.runtime_log];
         let units = logs.into_iter().filter_map(|l| l.value.as_ref()).flat_map(|l| l.units.clone()).collect();
-        self.add(Source::Machine, MachineSource::new(MachinePlan::new(&plan.host, units)));
+        self.add(
+            Source::Machine,
+            MachineSource::new(MachinePlan::new(&plan.host, units, plan.node.value.clone().unwrap_or_default())),
+        );
     }
 }

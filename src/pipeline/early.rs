@@ -1,6 +1,7 @@
 //! Owns the stages up to the sandbox: scheduling, admission, volumes, sandbox.
 //! It must not look at single containers, only at whether anything was ever created.
 
+use super::disk;
 use super::evidence::{Evidence, earliest, last_event};
 use super::stage::{Stage, StageState, Step};
 use super::steps::Steps;
@@ -60,6 +61,10 @@ pub(super) fn admission(s: &Steps, before: &[Step]) -> Step {
     if let Some(start) = start {
         step.evidence.push(Evidence::new(api(s), Some(start), "startTime is set"));
     }
+    let dir = s.facts.dir.as_deref().and_then(disk::admitted);
+    let born = dir.as_ref().and_then(|d| d.at);
+    let in_dir = dir.is_some();
+    step.evidence.extend(dir);
     step.since = step.since.or(created).or(seen);
     if s.rejected() {
         step.state = StageState::Failed;
@@ -68,9 +73,9 @@ pub(super) fn admission(s: &Steps, before: &[Step]) -> Step {
                 Evidence::new(Source::KubeletLog, Some(*at), format!("{reason}: {message}"))
             }),
         );
-    } else if start.is_some() || sandbox_ever(s) {
+    } else if start.is_some() || sandbox_ever(s) || in_dir {
         step.state = StageState::Done;
-        step.until = start.or(seen);
+        step.until = start.or(seen).or(born);
         // Both have whole seconds in the API: the kubelet's own time is finer where it is known.
         if let (Some(seen), Some(until)) = (seen, step.until)
             && (until - seen).num_seconds().abs() <= 1
@@ -87,6 +92,7 @@ pub(super) fn volumes(s: &Steps, before: &[Step]) -> Step {
         step.state = StageState::Skipped;
         return step;
     }
+    step.evidence.extend(s.facts.dir.as_deref().and_then(disk::volumes));
     if sandbox_attempted(s) {
         step.state = StageState::Done;
         let attempt = first_attempt(s);

@@ -2,6 +2,7 @@
 //! It must not ask for the time, do I/O, or look at two pods at once.
 
 mod container;
+mod disk;
 mod early;
 mod evidence;
 mod late;

@@ -2,6 +2,7 @@
 //! It must not decide a single stage: each is decided in `steps`.
 
 use super::container::ContainerPlace;
+use super::disk;
 use super::stage::{Stage, StageState, Step};
 use super::status::Status;
 use super::steps::Steps;
@@ -62,7 +63,7 @@ pub struct Place {
     pub containers: Vec<ContainerPlace>,
     /// The words of kubectl.
     pub status: Status,
-    /// Whose status that is: the API server's, the kubelet's, or made from what the runtime shows.
+    /// Whose status that is: the API server's, the kubelet's, made from what the runtime shows, or nobody's (`machine`).
     pub status_from: Source,
     /// What comes next.
     pub next: Option<Next>,
@@ -82,5 +83,8 @@ impl Place {
 
 /// Places a pod. `minor` is the API server's minor version, which decides some of kubectl's words.
 pub fn place(facts: &PodFacts, minor: u32) -> Place {
+    if facts.is_only_on_disk() {
+        return disk::place(facts);
+    }
     Steps::new(facts, minor).place()
 }

@@ -43,17 +43,24 @@ impl Columns {
 
     /// The lines. With `width` the last column is cut so that a line fills whole lines of a terminal of that width.
     pub fn render(&self, width: Option<usize>) -> String {
+        self.render_on(&mut Vec::new(), true, width)
+    }
+
+    /// The same, in columns that are at least `widths` wide and leave their widths there, so that later rows stand below;
+    /// with or without the names of the columns.
+    pub fn render_on(&self, widths: &mut Vec<usize>, named: bool, width: Option<usize>) -> String {
         let cells = |i: usize| self.rows.iter().filter_map(move |r| r.get(i)).map(|c| c.width());
-        let widths: Vec<usize> =
-            self.head.iter().enumerate().map(|(i, (name, _))| cells(i).max().unwrap_or(0).max(name.len())).collect();
+        let before = |i: usize| widths.get(i).copied().unwrap_or(0);
+        let wide = |(i, (name, _)): (usize, &(&str, _))| cells(i).max().unwrap_or(0).max(name.len()).max(before(i));
+        *widths = self.head.iter().enumerate().map(wide).collect();
         let last = widths.len().saturating_sub(1);
         let before: usize = widths.iter().take(last).map(|w| w + GAP).sum();
         let room = width.filter(|w| *w > 0).map(|w| (before + LAST_MIN).div_ceil(w) * w - before);
         let mut out = String::new();
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
-        for row in std::iter::once(&head).chain(&self.rows) {
+        for row in std::iter::once(&head).filter(|_| named).chain(&self.rows) {
             let mut line = String::new();
-            for (i, ((cell, width), (_, align))) in row.iter().zip(&widths).zip(&self.head).enumerate() {
+            for (i, ((cell, width), (_, align))) in row.iter().zip(&*widths).zip(&self.head).enumerate() {
                 let cell = if i == last { cut(cell, room) } else { cell.clone() };
                 let fill = " ".repeat(width.saturating_sub(cell.width()));
                 match align {

@@ -1,15 +1,17 @@
 //! Owns what `doctor` prints: every source, what was tried to find it, how it does, what is missing without it, the fix.
 //! It must not look for anything itself.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, surroundings};
-use crate::observation::{Source, SourceState, Unit};
+use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, known, surroundings};
+use crate::model::Orphan;
+use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{Header, Moment, bytes};
+use crate::view::{Header, Moment, SourceLine, bytes};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,24 +74,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
         if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
     for line in &header.sources {
-        let Some(facts) = moment.snapshot.sources.get(&line.source) else { continue };
-        let source = &line.source;
-        let mark = match facts.state {
-            SourceState::Live { .. } => "ok  ",
-            SourceState::Connecting => "wait",
-            SourceState::Off { .. } | SourceState::Ended => "off ",
-            SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
-        };
-        _ = writeln!(out, "{mark}  {:<16} {}", source.name(), line.text);
-        if facts.is_live() {
-            continue;
-        }
-        _ = writeln!(out, "      without it: {}", missing_without(*source));
-        if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
-            && !error.fix.is_empty()
-        {
-            _ = writeln!(out, "      fix: {}", error.fix.one_line());
-        }
+        out.push_str(&source_text(moment, line));
     }
     about_node(moment, &header, &mut out);
     machine(moment, &mut out);
@@ -126,11 +111,50 @@ fn about_node(moment: &Moment, header: &Header, out: &mut String) {
     }
 }
 
+/// How one source does; of one that does not answer, what is missing without it and the fix.
+pub fn source_text(moment: &Moment, line: &SourceLine) -> String {
+    let mut out = String::new();
+    let Some(facts) = moment.snapshot.sources.get(&line.source) else { return out };
+    let mark = match facts.state {
+        SourceState::Live { .. } => "ok  ",
+        SourceState::Connecting => "wait",
+        SourceState::Off { .. } | SourceState::Ended => "off ",
+        SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
+    };
+    _ = writeln!(out, "{mark}  {:<16} {}", line.source.name(), line.text);
+    if facts.is_live() {
+        return out;
+    }
+    _ = writeln!(out, "      without it: {}", missing_without(line.source));
+    if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
+        && !error.fix.is_empty()
+    {
+        _ = writeln!(out, "      fix: {}", error.fix.one_line());
+    }
+    out
+}
+
+/// Remembers how each source did.
+#[derive(Debug, Default)]
+pub struct SourceNews {
+    known: BTreeMap<Source, &'static str>,
+}
+
+impl SourceNews {
+    /// The sources whose state is another than before; that a try failed again is no news.
+    pub fn news(&mut self, moment: &Moment) -> Vec<SourceLine> {
+        let mut lines = moment.header().sources;
+        lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
+        lines
+    }
+}
+
 /// systemd's word on the units of kubelet and runtime.
 fn machine(moment: &Moment, out: &mut String) {
     let machine = &moment.snapshot.machine;
     let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(chrono::TimeDelta::zero()));
-    if machine.units.is_empty() && machine.boot.is_none() {
+    let orphaned = &moment.snapshot.orphaned;
+    if machine.units.is_empty() && machine.boot.is_none() && orphaned.is_empty() {
         return;
     }
     out.push_str("\nTHE MACHINE\n");
@@ -151,6 +175,15 @@ fn machine(moment: &Moment, out: &mut String) {
         }
         out.push('\n');
     }
+    for (uid, orphan) in orphaned.iter() {
+        let pod = if orphan.dir.pod.is_empty() { uid } else { &orphan.dir.pod };
+        let volumes = orphan.dir.volumes.len();
+        _ = writeln!(
+            out,
+            "left over: directory of pod {pod} with {volumes} volumes, which no list of pods has; seen for {}",
+            ago(orphan.first)
+        );
+    }
 }
 
 /// The report as JSON.
@@ -166,6 +199,7 @@ pub struct DoctorReport<'a> {
     missing: Vec<MissingJson>,
     units: Vec<Unit>,
     booted: Option<Stamp>,
+    orphaned_volume_directories: Vec<OrphanJson>,
     looked_for: &'a [Looked],
 }
 
@@ -173,6 +207,14 @@ pub struct DoctorReport<'a> {
 struct MissingJson {
     source: &'static str,
     without_it: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct OrphanJson {
+    uid: Text,
+    pod: Option<Text>,
+    volumes: Vec<Text>,
+    seen_since: Stamp,
 }
 
 /// The report as a document.
@@ -191,6 +233,12 @@ pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a
             .collect(),
         units: moment.snapshot.machine.units.values().cloned().collect(),
         booted: moment.snapshot.machine.boot.map(Stamp),
+        orphaned_volume_directories: moment.snapshot.orphaned.iter().map(orphan).collect(),
         looked_for: looked,
     }
+}
+
+fn orphan((uid, orphan): (&Text, &Orphan)) -> OrphanJson {
+    let PodDir { pod, volumes, .. } = &*orphan.dir;
+    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.clone(), seen_since: Stamp(orphan.first) }
 }

@@ -83,6 +83,8 @@ pub struct SourceJson {
     last_answer: Option<Stamp>,
     unanswered_since: Option<Stamp>,
     dropped: u64,
+    unreadable: u64,
+    tls_unverified: bool,
     error: Option<ErrorJson>,
 }
 
@@ -162,6 +164,8 @@ pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJso
         last_answer: stamp(facts.last_answer),
         unanswered_since: stamp(facts.unanswered_since()),
         dropped: facts.dropped,
+        unreadable: facts.unreadable,
+        tls_unverified: facts.unverified,
         error: match &facts.state {
             SourceState::Retrying { error, .. } | SourceState::Forbidden { error } => Some(error.into()),
             _ => None,

@@ -32,8 +32,9 @@ struct Counts {
     moving: usize,
 }
 
+/// One pod.
 #[derive(Debug, Serialize)]
-struct PodJson {
+pub struct PodJson {
     namespace: Text,
     name: Text,
     uid: Text,
@@ -130,7 +131,7 @@ pub fn pods_json(moment: &Moment, filter: &Filter) -> PodList {
     }
 }
 
-fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
+pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
     let (facts, place) = (&placed.facts, &placed.place);
     let detail = Detail::new(placed, now);
     let sides = |name: &Text| detail.sides.iter().find(|sides| sides.container == *name);

@@ -8,20 +8,24 @@ mod json;
 mod json_explain;
 mod json_pleg;
 mod json_pods;
+mod json_watch;
 mod notes;
 mod pleg;
+mod pleg_lines;
 mod table;
 mod verdict;
 
-pub use doctor::{Looked, Try, doctor_json, doctor_text, is_enough};
+pub use doctor::{Looked, SourceNews, Try, doctor_json, doctor_text, is_enough, source_text};
 pub use explain::{entry_text, explain_text, signals_text};
 pub use json::API_VERSION;
 pub use json_explain::{EntryList, Explanation, entry_json, explain_json};
 pub use json_pleg::{PlegReport, pleg_json};
 pub use json_pods::{PodList, pods_json};
-pub use notes::notes;
+pub use json_watch::{NodeChange, PodChange, node_change, pod_change};
+pub use notes::{NoteNews, notes};
 pub use pleg::pleg_text;
-pub use table::{Detail, pods_table};
+pub use pleg_lines::PlegLines;
+pub use table::{Detail, PodLines, pods_table};
 
 use crate::view::{Filter, Moment};
 

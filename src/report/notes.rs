@@ -1,27 +1,94 @@
 //! Owns what must be said beside a table and would make it hard to search: the node's faults, and sources that say nothing.
 //! It must not repeat what a row says.
 
+use std::collections::BTreeSet;
+
+use crate::model::Alarm;
 use crate::observation::{Source, SourceState};
 use crate::view::Moment;
 
+/// One sentence, and what it is about in words that stay the same while it is so; without them it is told once only.
+struct Note {
+    about: String,
+    text: String,
+}
+
 /// Sentences for standard error, what is worst first.
 pub fn notes(moment: &Moment) -> Vec<String> {
-    let header = moment.header();
-    let mut notes: Vec<String> = header.faults.iter().map(ToString::to_string).collect();
-    if matches!(header.ready, "NotReady" | "Unknown") {
-        notes.push(format!("the node is {}", header.ready));
+    all(moment).into_iter().map(|note| note.text).collect()
+}
+
+/// Remembers what was said, so that each thing is said once when it begins and once when it is over.
+#[derive(Debug)]
+pub struct NoteNews {
+    known: BTreeSet<String>,
+    once: bool,
+}
+
+impl NoteNews {
+    /// Nothing was said; with `once` also what sources are missing is, in the first moment.
+    pub fn new(once: bool) -> Self {
+        Self { known: BTreeSet::new(), once }
     }
-    notes.extend(header.conditions.into_iter().map(|c| format!("node condition {c}")));
-    let failing = header.sources.iter().filter(|s| matches!(s.word, "retrying" | "forbidden"));
-    notes.extend(failing.map(|s| format!("{}: {}", s.source.name(), s.text)));
+
+    /// What began since the last moment, and what is over.
+    pub fn news(&mut self, moment: &Moment) -> Vec<String> {
+        let mut now = all(moment);
+        let once = std::mem::take(&mut self.once);
+        now.retain(|note| once || !note.about.is_empty());
+        let about: BTreeSet<String> = now.iter().map(|note| note.about.clone()).collect();
+        let over = self
+            .known
+            .difference(&about)
+            .filter(|a| !a.is_empty())
+            .map(|about| format!("over: {about}"))
+            .collect::<Vec<_>>();
+        let new = now.into_iter().filter(|note| !self.known.contains(&note.about)).map(|note| note.text);
+        let news = new.chain(over).collect();
+        self.known = about;
+        news
+    }
+}
+
+fn all(moment: &Moment) -> Vec<Note> {
+    let header = moment.header();
+    let alarms = moment.alarms.iter().zip(header.alarms);
+    let mut notes: Vec<Note> = alarms.map(|(alarm, text)| Note { about: about(alarm), text }).collect();
+    let plain = |text: String| Note { about: text.clone(), text };
+    if matches!(header.ready, "NotReady" | "Unknown") {
+        notes.push(plain(format!("the node is {}", header.ready)));
+    }
+    notes.extend(header.conditions.into_iter().map(|c| plain(format!("node condition {c}"))));
+    for source in &header.sources {
+        let name = source.source.name();
+        if matches!(source.word, "retrying" | "forbidden") {
+            notes.push(Note { about: format!("{name} is {}", source.word), text: format!("{name}: {}", source.text) });
+        }
+    }
+    for source in header.sources.iter().filter(|s| s.unreadable > 0) {
+        let name = source.source.name();
+        let text = format!("{name}: {} objects could not be read, and are not shown", source.unreadable);
+        notes.push(Note { about: format!("{name} has unreadable objects"), text });
+    }
+    notes.extend(header.unverified.into_iter().map(|who| plain(format!("{who}: TLS not verified"))));
     for dropped in header.sources.iter().filter(|s| s.dropped > 0) {
-        notes.push(format!("{}: {} lines were dropped", dropped.source.name(), dropped.dropped));
+        let name = dropped.source.name();
+        let text = format!("{name}: {} lines were dropped", dropped.dropped);
+        notes.push(Note { about: format!("{name} drops lines"), text });
     }
     let missing: Vec<&str> = Source::ALL.into_iter().filter(|s| is_missing(moment, *s)).map(Source::name).collect();
     if !missing.is_empty() {
-        notes.push(format!("nothing is known from {}", missing.join(", ")));
+        notes.push(Note { about: String::new(), text: format!("nothing is known from {}", missing.join(", ")) });
     }
     notes
+}
+
+fn about(alarm: &Alarm) -> String {
+    match alarm {
+        Alarm::Unanswered { source, .. } => format!("{} does not answer", source.name()),
+        Alarm::PlegSilent { .. } => "PLEG does not relist".into(),
+        Alarm::PullStalled { reference, .. } => format!("the pull of {} does not move", reference.one_line()),
+    }
 }
 
 fn is_missing(moment: &Moment, source: Source) -> bool {

@@ -174,11 +174,13 @@ pub fn rate(window: &RelistWindow) -> Option<f64> {
     (seconds > 0.0).then(|| window.relists as f64 / seconds)
 }
 
-fn per_second(rate: impl Into<Option<f64>>) -> String {
+/// A rate in words; empty when it is not known.
+pub(super) fn per_second(rate: impl Into<Option<f64>>) -> String {
     rate.into().map(|r| format!("{r:.2}/s")).unwrap_or_default()
 }
 
-fn quantile(value: Option<(f64, bool)>) -> String {
+/// A quantile with what it is worth.
+pub(super) fn quantile(value: Option<(f64, bool)>) -> String {
     match value {
         Some((seconds, true)) => format!(">={}", milliseconds(seconds)),
         Some((seconds, false)) => format!("~{}", milliseconds(seconds)),

@@ -1,10 +1,11 @@
-//! Owns the table of pods: one line a pod, in the manner of `kubectl get pods`.
+//! Owns the table of pods: one line a pod, in the manner of `kubectl get pods`, and the lines of a watch below it.
 //! It must not print anything but the table: what else is to be said are notes.
 
 use super::columns::{Align, Columns};
 use super::shown;
 use crate::observation::Time;
-use crate::view::{Filter, Moment, Row, clock};
+use crate::pipeline::Placed;
+use crate::view::{Change, Filter, Moment, Row, What, clock};
 
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,17 +22,67 @@ pub fn pods_table(moment: &Moment, filter: &Filter, detail: Detail, width: Optio
     if rows.is_empty() {
         return String::new();
     }
+    let mut table = Columns::new(head(detail).into_iter().map(|name| (name, Align::Left)));
+    for row in rows {
+        let wide = (detail == Detail::Wide).then(|| more(moment.pod(&row.key), &row, moment.now));
+        table.row(cells(row, wide));
+    }
+    table.render(width.filter(|_| detail == Detail::Table))
+}
+
+/// The rows of a watch: first a table, then lines below it in the same columns.
+#[derive(Debug)]
+pub struct PodLines {
+    detail: Detail,
+    width: Option<usize>,
+    widths: Vec<usize>,
+}
+
+impl PodLines {
+    /// Lines for a terminal of `width` cells, if there is one.
+    pub fn new(detail: Detail, width: Option<usize>) -> Self {
+        Self { detail, width: width.filter(|_| detail == Detail::Table), widths: Vec::new() }
+    }
+
+    /// One line for each change; with `timed` the time comes first, for what is not told as it happens.
+    pub fn lines(&mut self, changes: Vec<Change>, now: Time, timed: bool) -> String {
+        if changes.is_empty() {
+            return String::new();
+        }
+        let time = timed.then_some("TIME");
+        let head = time.into_iter().chain(head(self.detail));
+        let mut table = Columns::new(head.map(|name| (name, Align::Left)));
+        for Change { what, mut row, placed } in changes {
+            match what {
+                What::Gone => {
+                    (row.in_stage, row.next) = Default::default();
+                    row.reason = "no source shows it any more".into();
+                }
+                What::Left if row.reason.is_empty() => row.reason = "no longer failing or slow".into(),
+                What::Listed | What::Added | What::Changed | What::Left => {}
+            }
+            let wide = (self.detail == Detail::Wide).then(|| more(Some(&placed), &row, now));
+            let mut cells = cells(row, wide);
+            if let Some(state) = cells.get_mut(STATE).filter(|_| what == What::Gone) {
+                *state = what.name().to_owned();
+            }
+            table.row(time.map(|_| clock(now)).into_iter().chain(cells));
+        }
+        let named = self.widths.is_empty();
+        table.render_on(&mut self.widths, named, self.width)
+    }
+}
+
+/// The place of STATE in a row.
+const STATE: usize = 7;
+
+fn head(detail: Detail) -> Vec<&'static str> {
     let mut head = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "STAGE", "STATE", "IN-STAGE"];
     match detail {
         Detail::Table => head.extend(["NEXT", "WHY"]),
         Detail::Wide => head.extend(["SINCE", "QOS", "NEXT", "CAUSE", "WHY", "REASON"]),
     }
-    let mut table = Columns::new(head.into_iter().map(|name| (name, Align::Left)));
-    for row in rows {
-        let wide = (detail == Detail::Wide).then(|| more(moment, &row));
-        table.row(cells(row, wide));
-    }
-    table.render(width.filter(|_| detail == Detail::Table))
+    head
 }
 
 fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
@@ -56,9 +107,10 @@ fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
     cells
 }
 
-fn more(moment: &Moment, row: &Row) -> [String; 2] {
-    let Some(placed) = moment.pod(&row.key) else { return Default::default() };
-    let since = placed.place.since.map(|at| moment_of(at, moment.now)).unwrap_or_default();
+fn more(placed: Option<&Placed>, row: &Row, now: Time) -> [String; 2] {
+    let Some(placed) = placed else { return Default::default() };
+    let since =
+        placed.place.since.filter(|_| !row.in_stage.is_empty()).map(|at| moment_of(at, now)).unwrap_or_default();
     let qos = placed.facts.object().map(|pod| pod.status.qos_class.to_string()).unwrap_or_default();
     [since, qos]
 }

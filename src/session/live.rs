@@ -1,6 +1,9 @@
 //! Owns the live model: what the sources say, folded as it comes, and written to a recording where one is wanted.
 //! It must not wait for a source: whoever draws decides how long a moment may take.
 
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Receiver;
@@ -15,6 +18,15 @@ use crate::view::Moment;
 
 /// Observations applied at most before a frame is due again.
 const BATCH: usize = 4096;
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// A node that is being observed.
 pub struct Live {
@@ -60,6 +72,26 @@ impl Live {
         Ok(changed)
     }
 
+    /// Waits until something comes, at most for `limit`, and takes it in. Who unparks this thread ends the wait. True when
+    /// anything has come.
+    ///
+    /// # Errors
+    /// When the recording cannot be written.
+    pub fn wait(&mut self, limit: Duration) -> Result<bool, RecordError> {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        match self.rx.poll_recv(&mut Context::from_waker(&waker)) {
+            Poll::Ready(Some(observation)) => {
+                self.take(observation)?;
+                self.pass()?;
+                return Ok(true);
+            }
+            Poll::Ready(None) => self.ended = true,
+            Poll::Pending => {}
+        }
+        thread::park_timeout(limit);
+        self.pass()
+    }
+
     fn take(&mut self, observation: Observation) -> Result<(), RecordError> {
         if let Some(recorder) = &mut self.recorder {
             recorder.observe(&self.model, &observation)?;
@@ -79,7 +111,7 @@ impl Live {
             if self.is_settled() {
                 break;
             }
-            std::thread::sleep(Duration::from_millis(20));
+            self.wait(limit.saturating_sub(begin.elapsed()))?;
         }
         self.pass().map(|_| ())
     }

@@ -2,6 +2,7 @@
 //! It must not print or draw; it is the only place where the model meets a recording.
 
 mod convert;
+mod cutter;
 mod live;
 mod recorder;
 mod tape;

@@ -32,6 +32,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, th
         other => (other, Role::Trouble),
     };
     let kubelet = if header.kubelet.is_empty() { String::new() } else { format!("kubelet {}", header.kubelet) };
+    let unverified = match header.unverified.as_slice() {
+        [] => String::new(),
+        who => format!("{}: TLS not verified", who.join(", ")),
+    };
     let time = format!("{}Z", clock(header.now));
     let right = if paused { format!("PAUSED  {time}") } else { time.clone() };
     let end = area.right().saturating_sub(width(&right) as u16 + 2);
@@ -44,6 +48,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, th
         ready,
         (lease.unwrap_or_default(), Role::Trouble),
         (if header.unschedulable { "cordoned" } else { "" }, Role::Slow),
+        (unverified.as_str(), Role::Trouble),
         (kubelet.as_str(), Role::Plain),
         (header.runtime.as_str(), Role::Plain),
     ];

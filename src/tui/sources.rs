@@ -82,6 +82,9 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     if line.dropped > 0 {
         text += &format!(" ({} dropped)", line.dropped);
     }
+    if line.unreadable > 0 {
+        text += &format!(" ({} unreadable)", line.unreadable);
+    }
     Item { group, apart: false, mark, text, role }
 }
 

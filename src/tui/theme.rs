@@ -89,7 +89,7 @@ impl Theme {
             Trouble::Slow | Trouble::Unsteady => Role::Slow,
             Trouble::Moving => Role::Active,
             Trouble::Well => Role::Good,
-            Trouble::Done => Role::Muted,
+            Trouble::Done | Trouble::Unknown => Role::Muted,
         }
     }
 }

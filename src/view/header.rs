@@ -4,6 +4,7 @@
 use super::faults::{Fault, faults};
 use super::words::{ago, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
+use crate::model::SourceFacts;
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
@@ -27,6 +28,10 @@ pub struct SourceLine {
     pub live: bool,
     /// Log lines and spans dropped.
     pub dropped: u64,
+    /// Objects that could not be read.
+    pub unreadable: u64,
+    /// The certificate of who answers is not verified.
+    pub unverified: bool,
 }
 
 /// The node's lease, by which the cluster takes the node for alive.
@@ -76,6 +81,8 @@ pub struct Header {
     pub kernel: Text,
     /// Sources that have said anything.
     pub sources: Vec<SourceLine>,
+    /// Who answers without proof of who it is: `API server`, `kubelet`.
+    pub unverified: Vec<&'static str>,
     /// Pods: all, failing, slow, moving.
     pub pods: (usize, usize, usize, usize),
     /// What is wrong with the node, one sentence each: its findings, and alarms.
@@ -111,20 +118,19 @@ impl Header {
             .map(|(&source, facts)| SourceLine {
                 source,
                 word: source_state_word(&facts.state),
-                text: match (facts.unanswered_since(), facts.is_live()) {
-                    (Some(since), false) => {
-                        let waited = human_duration(ago(now, since));
-                        format!("{}; no answer for {waited}", source_state_text(&facts.state, now))
-                    }
-                    _ => source_state_text(&facts.state, now),
-                },
+                text: source_text(facts, now),
                 last_answer: facts.last_answer,
                 answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
                 live: facts.is_live(),
                 dropped: facts.dropped,
+                unreadable: facts.unreadable,
+                unverified: facts.unverified,
             })
             .collect();
+        let is_api = |source: &Source| source.name().starts_with("api-");
+        let unverified = |api: bool| snapshot.sources.iter().any(|(s, facts)| facts.unverified && is_api(s) == api);
+        let unverified = [(unverified(true), "API server"), (unverified(false), "kubelet")];
         let mut pods = (0, 0, 0, 0);
         for row in moment.rows() {
             pods.0 += 1;
@@ -132,7 +138,7 @@ impl Header {
                 Trouble::Failed => pods.1 += 1,
                 Trouble::Slow => pods.2 += 1,
                 Trouble::Moving => pods.3 += 1,
-                Trouble::Unsteady | Trouble::Well | Trouble::Done => {}
+                Trouble::Unknown | Trouble::Unsteady | Trouble::Well | Trouble::Done => {}
             }
         }
         Self {
@@ -150,8 +156,24 @@ impl Header {
             runtime,
             kernel: info.kernel_version,
             sources,
+            unverified: unverified.into_iter().filter(|(is, _)| *is).map(|(_, who)| who).collect(),
             pods,
             faults: faults(moment.node_diagnosis(), &moment.alarms, now),
         }
     }
+}
+
+/// A source's state with why and when, and what must be known of its answers.
+fn source_text(facts: &SourceFacts, now: Time) -> String {
+    let mut text = source_state_text(&facts.state, now);
+    if let (Some(since), false) = (facts.unanswered_since(), facts.is_live()) {
+        text += &format!("; no answer for {}", human_duration(ago(now, since)));
+    }
+    if facts.unverified {
+        text += "; TLS not verified";
+    }
+    if facts.unreadable > 0 {
+        text += &format!("; objects that could not be read: {}", facts.unreadable);
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! Owns what both consumers show of a moment: rows and their order, the header, PLEG, words and durations.
 //! It must not draw, print, or decide anything that the pipeline decides.
 
+mod changes;
 mod detail;
 mod entry;
 mod explained;
@@ -12,13 +13,14 @@ mod row;
 mod why;
 mod words;
 
+pub use changes::{Change, Changes, What};
 pub use detail::{Detail, Sides};
 pub use entry::Entry;
 pub use explained::{Asked, Explained, explain_all, explain_named};
 pub use faults::Fault;
 pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
-pub use pleg::PlegView;
+pub use pleg::{METRICS_STALE_S, PlegView};
 pub use row::{Filter, Row, Trouble, has_words};
 pub use why::Why;
 pub use words::{alarm_text, bytes, clock, milliseconds, next_text, source_state_text, source_state_word};

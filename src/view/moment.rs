@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::row::turns_at;
 use super::{Entry, Header, PlegView, Row, Why};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
@@ -87,8 +88,9 @@ impl Moment {
     /// The next moment at which something changes by waiting alone.
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
-        let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at).filter(|at| *at > self.now).min();
-        [alarm, next, self.found.until.filter(|at| *at > self.now)].into_iter().flatten().min()
+        let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at);
+        let turns = self.pods.iter().filter_map(|p| turns_at(p, self.now));
+        next.chain(turns).chain(alarm).chain(self.found.until).filter(|at| *at > self.now).min()
     }
 }
 

@@ -8,8 +8,8 @@ use super::words::ago;
 use crate::model::{Calls, OperationWindow, RelistWindow};
 use crate::observation::{Call, Source, Time};
 
-/// A page of metrics older than this says nothing about now: three scrapes.
-const STALE_S: i64 = 30;
+/// A page of metrics older than this says nothing about now, seconds: three scrapes.
+pub const METRICS_STALE_S: i64 = 30;
 
 /// PLEG at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl PlegView {
             last_seen_age: kubelet.last_seen().map(|at| ago(now, at)),
             threshold: kubelet.relist_threshold(),
             scraped_at,
-            stale: scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(STALE_S)),
+            stale: scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
             own: own.unwrap_or_default(),
             restarted: kubelet.restarted,
             operations: kubelet.operations.clone(),

@@ -25,6 +25,8 @@ pub enum Trouble {
     Well,
     /// Running and Ready, and restarted not long ago.
     Unsteady,
+    /// No source says how it fares.
+    Unknown,
     /// On its way.
     Moving,
     /// On its way for long, or terminating beyond its grace.
@@ -45,6 +47,7 @@ impl Trouble {
             Trouble::Done => "done",
             Trouble::Well => "well",
             Trouble::Unsteady => "unsteady",
+            Trouble::Unknown => "unknown",
             Trouble::Moving => "moving",
             Trouble::Slow => "slow",
             Trouble::Failed => "failed",
@@ -138,6 +141,7 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
     let place = &placed.place;
     let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
     match (place.stage, place.state) {
+        _ if placed.facts.is_only_on_disk() => Trouble::Unknown,
         (_, StageState::Failed) => Trouble::Failed,
         (Stage::Running, StageState::Done) => Trouble::Done,
         (Stage::Running, _) => {
@@ -153,6 +157,17 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
         },
         _ if slow => Trouble::Slow,
         _ => Trouble::Moving,
+    }
+}
+
+/// When waiting alone gives the row of a pod another trouble, if it ever does.
+pub(super) fn turns_at(placed: &Placed, now: Time) -> Option<Time> {
+    let place = &placed.place;
+    let in_stage = place.since.map(|since| now - since);
+    match trouble(placed, in_stage, now) {
+        Trouble::Moving => place.since?.checked_add_signed(TimeDelta::seconds(SLOW_S)),
+        Trouble::Unsteady => place.status.last_restart?.checked_add_signed(TimeDelta::seconds(UNSTEADY_S)),
+        Trouble::Done | Trouble::Well | Trouble::Unknown | Trouble::Slow | Trouble::Failed => None,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Owns the client of the API server: built from a credential, built again when its files change or a 401 says so.
 //! It must not log or show a credential, nor wait for a file or a plugin without a deadline.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,13 +9,14 @@ use chrono::{TimeDelta, Utc};
 use kube::client::AuthError;
 use kube::config::{AuthInfo, Cluster, Config};
 use tokio::sync::Mutex;
-use tokio::time::timeout;
 
-use super::super::Failure;
+use super::super::aside::Aside;
 use super::super::discover::{Credential, Env};
+use super::super::kubeconfig::{self, Target, failed, named, useless};
+use super::super::{Failure, files};
+use super::plugin;
 use super::proxy::{proxy_for, shown};
-use super::{kubeconfig, plugin};
-use crate::observation::{ErrorKind, SourceError, Time};
+use crate::observation::{ErrorKind, Time};
 
 /// Longest time for TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,15 +29,18 @@ const FAILED_FOR: Duration = Duration::from_secs(1);
 /// A credential that ends within this time is asked for again.
 const MARGIN: TimeDelta = TimeDelta::seconds(60);
 
-/// What tells that a file is another than before, seen through symbolic links: those are what rotates.
-type FileStamp = Option<(u64, i64, i64, u64)>;
+/// Its stamp, as far as it can be looked at.
+type FileStamp = Option<files::FileStamp>;
 
 /// A way to the API server. Cheap to clone; clones share one client.
 #[derive(Clone)]
 pub struct ApiAccess {
     credential: Credential,
+    context: Option<String>,
     env: Env,
     plugin_deadline: Duration,
+    /// Looks at files, and starts plugins: both may hang.
+    aside: Aside,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -62,21 +65,22 @@ pub(super) struct Way {
     pub server: Arc<str>,
     /// The credential says whose certificates to trust.
     pub names_ca: bool,
+    /// Who answers is verified.
+    pub verified: bool,
     build: u64,
-}
-
-/// Who to ask, and as whom.
-pub(super) struct Target {
-    pub cluster: Cluster,
-    pub user: AuthInfo,
-    /// Files whose change makes it another.
-    pub files: Vec<PathBuf>,
 }
 
 impl ApiAccess {
     /// Access with a credential; `env` is where proxies are named.
     pub fn new(credential: Credential, env: Env) -> Self {
-        Self { credential, env, plugin_deadline: PLUGIN_DEADLINE, shared: Arc::default() }
+        let (aside, shared) = Default::default();
+        Self { credential, context: None, env, plugin_deadline: PLUGIN_DEADLINE, aside, shared }
+    }
+
+    /// With that context of the kubeconfig instead of its current one.
+    #[must_use]
+    pub fn context(self, context: Option<String>) -> Self {
+        Self { context, ..self }
     }
 
     /// Waits for a credential plugin no longer than this.
@@ -90,7 +94,7 @@ impl ApiAccess {
         let mut shared = self.shared.lock().await;
         if let Some(built) = &shared.built {
             let ends = built.until.is_some_and(|until| Utc::now() + MARGIN >= until);
-            if !ends && !changed(built.files.clone()).await {
+            if !ends && !self.changed(built.files.clone()).await {
                 return Ok(built.way.clone());
             }
         }
@@ -122,35 +126,41 @@ impl ApiAccess {
     }
 
     async fn build(&self, build: u64) -> Result<Built, Failure> {
-        let (credential, env) = (self.credential.clone(), self.env.clone());
-        let target = within(&self.credential, move || {
-            let target = kubeconfig::target(&credential, &env)?;
+        let (credential, context, env) = (self.credential.clone(), self.context.clone(), self.env.clone());
+        let target = self.within(move || {
+            let mut target = kubeconfig::target(&credential, context.as_deref(), &env)?;
             // Stamped before the client reads them: what changes meanwhile is seen as changed.
-            let files = target.files.iter().map(|path| (path.clone(), file_stamp(path))).collect::<Vec<_>>();
+            let files = target.files.iter().map(|path| (path.clone(), files::stamp(path).ok())).collect::<Vec<_>>();
+            kubeconfig::take_token(&mut target.user)?;
             Ok((target, files))
         });
         let (Target { cluster, mut user, .. }, files) = target.await?;
-        let until = plugin::resolve(&mut user, &cluster, self.plugin_deadline).await?;
+        let until = plugin::resolve(&self.aside, &mut user, &cluster, self.plugin_deadline).await?;
+        let verified = !cluster.insecure_skip_tls_verify.unwrap_or(false);
         let (credential, env) = (self.credential.clone(), self.env.clone());
-        let client = within(&self.credential, move || client(&credential, cluster, user, &env));
+        let client = self.within(move || client(&credential, cluster, user, &env));
         let (client, server, names_ca) = client.await?;
-        Ok(Built { files, until, way: Way { client, server: server.into(), names_ca, build } })
+        Ok(Built { files, until, way: Way { client, server: server.into(), names_ca, verified, build } })
     }
-}
 
-/// Does what waits for a file system on another thread: all sources share this one.
-async fn within<T: Send + 'static>(
-    credential: &Credential,
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    match timeout(FILES_DEADLINE, tokio::task::spawn_blocking(work)).await {
-        Ok(Ok(done)) => done,
-        Ok(Err(_)) => Err(useless(credential, "it could not be read")),
-        Err(_) => Err(failed(
-            format!("read {}: no answer within {} s", named(credential), FILES_DEADLINE.as_secs()),
-            ErrorKind::Timeout,
-            "the file system that holds it hangs",
-        )),
+    /// Does what waits for a file system on another thread: all sources share this one.
+    async fn within<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.aside.run(FILES_DEADLINE, work).await.unwrap_or_else(|| {
+            Err(failed(
+                format!("read {}: no answer within {} s", named(&self.credential), FILES_DEADLINE.as_secs()),
+                ErrorKind::Timeout,
+                "the file system that holds it hangs",
+            ))
+        })
+    }
+
+    /// A file system that hangs says nothing new: what was read before still serves.
+    async fn changed(&self, files: Vec<(PathBuf, FileStamp)>) -> bool {
+        let look = move || files.iter().any(|(path, stamp)| files::stamp(path).ok() != *stamp);
+        self.aside.run(FILES_DEADLINE, look).await == Some(true)
     }
 }
 
@@ -168,7 +178,7 @@ fn client(
     let mut config = Config::new(uri);
     config.root_cert = kubeconfig::authorities(credential, &cluster)?;
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
-    config.tls_server_name = cluster.tls_server_name;
+    config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
     config.auth_info = user;
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
@@ -192,32 +202,4 @@ fn client(
         error => useless(credential, &error.to_string()),
     })?;
     Ok((client, server, names_ca))
-}
-
-fn named(credential: &Credential) -> String {
-    match credential {
-        Credential::Kubeconfig(paths) => paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":"),
-        Credential::ServiceAccount(dir) => dir.display().to_string(),
-    }
-}
-
-/// The credential is there and of no use.
-pub(super) fn useless(credential: &Credential, why: &str) -> Failure {
-    let tried = format!("use the credential in {}: {why}", named(credential));
-    failed(tried, ErrorKind::Other, "give another one with --kubeconfig")
-}
-
-pub(super) fn failed(tried: String, kind: ErrorKind, fix: &str) -> Failure {
-    Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
-}
-
-/// A file system that hangs says nothing new: what was read before still serves.
-async fn changed(files: Vec<(PathBuf, FileStamp)>) -> bool {
-    let look = move || files.iter().any(|(path, stamp)| file_stamp(path) != *stamp);
-    matches!(timeout(FILES_DEADLINE, tokio::task::spawn_blocking(look)).await, Ok(Ok(true)))
-}
-
-fn file_stamp(path: &Path) -> FileStamp {
-    let meta = std::fs::metadata(path).ok()?;
-    Some((meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.len()))
 }

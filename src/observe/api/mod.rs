@@ -4,7 +4,6 @@
 
 mod access;
 mod answer;
-mod kubeconfig;
 mod lease;
 mod plugin;
 mod proxy;

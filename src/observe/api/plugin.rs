@@ -1,7 +1,6 @@
 //! Owns running the credential plugin that a kubeconfig names: within a deadline, and away from the terminal.
 //! It must not show what the plugin printed: that is the credential.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use kube::config::{AuthInfo, Cluster, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
@@ -9,21 +8,28 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::process::Command;
-use tokio::time::timeout;
 
 use super::super::Failure;
-use super::access::failed;
+use super::super::aside::Aside;
+use super::super::helper::{self, Silent};
+use super::super::kubeconfig::failed;
 use crate::observation::{ErrorKind, Time};
 
 /// What plugins are asked for where the kubeconfig names no version.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
-/// Longest part of the plugin's complaint that is kept, in characters.
-const MAX_WORDS: usize = 300;
+/// Longest answer that is read, bytes.
+const MAX_ANSWER: u64 = 1 << 20;
+/// Longest part of the plugin's complaint that is kept, and longest word of it, bytes.
+const MAX_WORDS: usize = 200;
+const MAX_WORD: usize = 20;
+/// Words after which a secret may stand.
+const ANNOUNCES: [&str; 8] = ["token", "bearer", "password", "passphrase", "secret", "key", "auth", "cookie"];
 
 /// Runs the plugin of `user`, puts what it gives in the plugin's place, and says until when that is good.
 ///
 /// kube would run it on this thread, for as long as it takes, with the terminal as its input and output.
 pub(super) async fn resolve(
+    aside: &Aside,
     user: &mut AuthInfo,
     cluster: &Cluster,
     deadline: Duration,
@@ -35,24 +41,24 @@ pub(super) async fn resolve(
         let fix = "give another credential with --kubeconfig";
         return Err(failed("it wants to ask a person", ErrorKind::Other, fix));
     }
-    let output = match timeout(deadline, command(&exec, cluster, &name).output()).await {
-        Err(_) => {
+    let said = helper::run(aside, command(&exec, cluster, &name), deadline, MAX_ANSWER).await;
+    let said = said.map_err(|silent| match silent {
+        Silent::Late => {
             let fix = "the plugin hangs: run it by hand, or give another credential with --kubeconfig";
-            return Err(failed(&format!("no answer within {} s", deadline.as_secs_f32()), ErrorKind::Timeout, fix));
+            failed(&format!("no answer within {} s", deadline.as_secs_f32()), ErrorKind::Timeout, fix)
         }
-        Ok(Err(error)) => {
+        Silent::TooLong => failed("its answer is longer than 1 MiB", ErrorKind::Malformed, "run the plugin by hand"),
+        Silent::Not(error) => {
             let fix = "the kubeconfig names this plugin: is it installed, and in PATH?";
-            return Err(failed(&error.to_string(), ErrorKind::Other, fix));
+            failed(&error.to_string(), ErrorKind::Other, fix)
         }
-        Ok(Ok(output)) => output,
-    };
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        let last: String = words.trim().lines().last().unwrap_or_default().chars().take(MAX_WORDS).collect();
+    })?;
+    if !said.status.success() {
+        let words = harmless(&String::from_utf8_lossy(&said.words));
         let fix = "run the plugin by hand, or give another credential with --kubeconfig";
-        return Err(failed(&format!("{}: {last}", output.status), ErrorKind::Denied, fix));
+        return Err(failed(format!("{} {words}", said.status).trim_end(), ErrorKind::Denied, fix));
     }
-    let given = given(&output.stdout)
+    let given = given(&said.out)
         .ok_or_else(|| failed("its answer is no credential", ErrorKind::Malformed, "run the plugin by hand"))?;
     user.token = given.token.or(user.token.take());
     if let (Some(certificate), Some(key)) = (given.certificate, given.key) {
@@ -78,9 +84,33 @@ fn command(exec: &ExecConfig, cluster: &Cluster, name: &str) -> Command {
     for name in exec.drop_env.iter().flatten() {
         command.env_remove(name);
     }
-    // In a process group of its own: what it starts does not read the terminal either.
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     command
+}
+
+/// The last line of a complaint with nothing in it that may be a secret: words of letters alone are kept, up to one that
+/// announces a secret.
+fn harmless(complaint: &str) -> String {
+    let Some(line) = complaint.lines().rfind(|line| !line.trim().is_empty()) else { return String::new() };
+    let mut out = String::new();
+    for word in line.split_whitespace() {
+        let bare = word.trim_matches(['.', ',', ':', ';', '!', '?', '(', ')', '"', '\'']);
+        let plain = !bare.is_empty() && bare.len() <= MAX_WORD && bare.chars().all(|c| c.is_ascii_alphabetic());
+        if out.len() + word.len() > MAX_WORDS {
+            out.push_str(" …");
+            break;
+        }
+        let separator = if out.is_empty() { "" } else { " " };
+        if plain {
+            out.extend([separator, word]);
+        } else if !out.ends_with('…') {
+            out.extend([separator, "…"]);
+        }
+        if plain && ANNOUNCES.iter().any(|secret| bare.to_ascii_lowercase().contains(secret)) {
+            out.push_str(" …");
+            break;
+        }
+    }
+    out
 }
 
 struct Given {
@@ -134,6 +164,21 @@ mod tests {
     use super::*;
     use crate::observe::discover::base64;
     use secrecy::ExposeSecret;
+
+    #[test]
+    fn complaints_keep_no_word_that_may_be_a_secret() {
+        let said = harmless("Traceback\nUnable to locate credentials. You can configure them by running aws.\n\n");
+        assert_eq!(said, "Unable to locate credentials. You can configure them by running aws.");
+        assert_eq!(
+            harmless("error: exit 7 for eyJhbGciOi.x.y of https://u:p@host now"),
+            "error: exit … for … of … now"
+        );
+        assert_eq!(harmless("the password is swordfish"), "the password …");
+        assert_eq!(harmless("Authorization: Bearer swordfish"), "Authorization: …");
+        assert_eq!(harmless("averyveryverylongwordwithoutadigit"), "…");
+        assert_eq!(harmless("\n \n"), "");
+        assert!(harmless(&"word ".repeat(1000)).len() < 210);
+    }
 
     #[test]
     fn answers_of_plugins() {

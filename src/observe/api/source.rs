@@ -92,6 +92,7 @@ impl ListWatch {
                 Ok(way) => way,
                 Err(failure) => return failure,
             };
+            out.verified(way.verified).await;
             match self.round(&way, out).await {
                 Ok(()) => {}
                 Err(Ended::Expired) if !self.fresh => self.version = None,

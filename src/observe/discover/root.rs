@@ -45,7 +45,7 @@ impl fmt::Display for Miss {
             Miss::Absent => "not there",
             Miss::Denied => "permission denied: run as root",
             Miss::Hangs => "no answer from the file system",
-            Miss::Unreadable => "cannot be read",
+            Miss::Unreadable => "cannot be read: no text file, or a long one",
         })
     }
 }
@@ -116,16 +116,43 @@ impl Root {
         path: impl AsRef<Path>,
         look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, Miss> {
-        let (path, looking) = (self.path(path), self.looking.clone());
+        let path = self.path(path);
+        self.look_as(path.clone(), path, look)
+    }
+
+    /// Looks at everything below a directory in one look, for which other looks at the directory do not wait.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn walk<T: Send + 'static>(
+        &self,
+        path: impl AsRef<Path>,
+        walk: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Result<T, Miss> {
+        let path = self.path(path);
+        self.look_as(path.join("**"), path, |path| Ok(walk(path)))
+    }
+
+    fn look_as<T: Send + 'static>(
+        &self,
+        key: PathBuf,
+        path: PathBuf,
+        look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Miss> {
+        let looking = self.looking.clone();
         let began = Instant::now();
-        while !locked(&looking).insert(path.clone()) {
+        while !locked(&looking).insert(key.clone()) {
             if began.elapsed() >= self.deadline {
                 return Err(Miss::Hangs);
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let looking = Looking { looking, path };
-        let look = move || look(&looking.path);
+        let looking = Looking { looking, path: key };
+        let look = move || {
+            let found = look(&path);
+            drop(looking);
+            found
+        };
         within(self.deadline, look)
             .unwrap_or(Err(io::ErrorKind::TimedOut.into()))
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
@@ -136,7 +163,10 @@ impl Root {
     /// # Errors
     /// [`Miss`].
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Miss> {
-        let bytes = self.look(path, read_bytes)?;
+        let bytes = self.look(path, |p| {
+            file(p)?;
+            read_bytes(p)
+        })?;
         String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
     }
 
@@ -166,7 +196,10 @@ impl Root {
     /// # Errors
     /// [`Miss`].
     pub fn may_read(&self, path: impl AsRef<Path>) -> Result<(), Miss> {
-        self.look(path, |p| File::open(p).map(|_| ()))
+        self.look(path, |p| {
+            file(p)?;
+            File::open(p).map(|_| ())
+        })
     }
 
     /// What a symbolic link points at.
@@ -219,11 +252,16 @@ impl Root {
     }
 }
 
-/// The bytes of a file, cut at the longest that is read.
+/// Nothing else is opened: a pipe would wait for a writer.
+fn file(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
+/// The bytes of a file; one that is longer than what is read is none of those looked for.
 pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE { Err(io::ErrorKind::InvalidData.into()) } else { Ok(bytes) }
 }
 
 #[cfg(test)]
@@ -239,9 +277,24 @@ mod tests {
         temp.write("etc/x", "");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let root = temp.root().with_deadline(Duration::from_millis(50));
-        assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
-        assert_eq!(root.read("/etc/pipe"), Err(Miss::Hangs));
+        let hangs = || root.look("/etc/pipe", |pipe| File::open(pipe).map(|_| ()));
+        assert_eq!(hangs(), Err(Miss::Hangs));
+        assert_eq!(hangs(), Err(Miss::Hangs), "it is not begun again");
+        assert_eq!(root.walk("/etc/pipe", |_| ()), Ok(()), "what looks below it does not wait for it");
         assert_eq!(root.read("/etc/none"), Err(Miss::Absent));
         assert_eq!(root.names("/etc").unwrap(), ["pipe", "x"]);
+    }
+
+    #[test]
+    fn only_files_are_read_and_none_that_is_cut() {
+        let temp = Temp::new();
+        temp.write("dir/long", "");
+        assert!(Command::new("mkfifo").arg(temp.path("pipe")).status().unwrap().success());
+        File::options().write(true).open(temp.path("dir/long")).unwrap().set_len(1 << 30).unwrap();
+        for path in ["/pipe", "/dir", "/dir/long"] {
+            assert_eq!(temp.root().read(path), Err(Miss::Unreadable), "{path}");
+        }
+        assert_eq!(temp.root().may_read("/pipe"), Err(Miss::Unreadable));
+        assert_eq!(temp.root().may_read("/dir/long"), Ok(()));
     }
 }

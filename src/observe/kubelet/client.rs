@@ -12,9 +12,11 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use tokio::sync::Mutex;
 
+use super::super::aside::Aside;
+use super::super::files::FileStamp;
 use super::super::{Failure, tls};
 use super::body;
-use super::credential::{FileStamp, KubeletAuth, stamps, useless};
+use super::credential::{KubeletAuth, hanging, stamps, useless};
 use super::fault::unanswered;
 use super::refusal::refused;
 use super::trust::KubeletTrust;
@@ -49,6 +51,8 @@ struct Shared {
     trust: KubeletTrust,
     auth: KubeletAuth,
     built: Mutex<Option<Built>>,
+    /// Reads the files: their file system may hang.
+    aside: Aside,
 }
 
 #[derive(Clone, Debug)]
@@ -61,7 +65,7 @@ struct Built {
 impl KubeletClient {
     /// A client that connects when it is first asked; files that cannot be read are told then, and read again.
     pub fn new(endpoint: KubeletEndpoint, trust: KubeletTrust, auth: KubeletAuth) -> Self {
-        let shared = Shared { endpoint, trust, auth, built: Mutex::new(None) };
+        let shared = Shared { endpoint, trust, auth, built: Mutex::new(None), aside: Aside::default() };
         Self { shared: Arc::new(shared), deadline: DEADLINE }
     }
 
@@ -105,22 +109,28 @@ impl KubeletClient {
     /// The client of the files as they are now.
     async fn built(&self) -> Result<Built, Failure> {
         let mut built = self.shared.built.lock().await;
-        let files: Vec<_> = self.shared.trust.file().into_iter().chain(self.shared.auth.files()).collect();
-        let files = stamps(&files).await?;
-        if let Some(built) = built.as_ref().filter(|b| b.files == files) {
-            return Ok(built.clone());
-        }
-        let client = self.shared.client().await?;
-        let header = self.shared.auth.header().await?;
-        Ok(built.insert(Built { files, client, header }).clone())
+        let (shared, known) = (Arc::clone(&self.shared), built.clone());
+        let build = move || shared.build(known);
+        let now = self.shared.aside.run(self.deadline, build).await.unwrap_or_else(|| Err(hanging()))?;
+        Ok(built.insert(now).clone())
     }
 }
 
 impl Shared {
-    async fn client(&self) -> Result<Client, Failure> {
+    /// The client of the files as they are now: `known`, if they are what they were. Blocks.
+    fn build(&self, known: Option<Built>) -> Result<Built, Failure> {
+        let files: Vec<_> = self.trust.file().into_iter().chain(self.auth.files()).collect();
+        let files = stamps(&files)?;
+        if let Some(known) = known.filter(|known| known.files == files) {
+            return Ok(known);
+        }
+        Ok(Built { files, client: self.client()?, header: self.auth.header()? })
+    }
+
+    fn client(&self) -> Result<Client, Failure> {
         tls::install_provider();
         let provider = Arc::new(ring::default_provider());
-        let config = self.tls(provider).await?;
+        let config = self.tls(provider)?;
         let built = Client::builder()
             .tls_backend_preconfigured(config)
             .no_proxy()
@@ -132,14 +142,14 @@ impl Shared {
         built.map_err(|_| useless("TLS", "the client could not be made"))
     }
 
-    async fn tls(&self, provider: Arc<CryptoProvider>) -> Result<ClientConfig, Failure> {
-        let verifier = self.trust.verifier(&self.endpoint.node, &provider).await?;
+    fn tls(&self, provider: Arc<CryptoProvider>) -> Result<ClientConfig, Failure> {
+        let verifier = self.trust.verifier(&self.endpoint.node, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| useless("TLS", &e.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        let mut config = match self.auth.identity().await? {
+        let mut config = match self.auth.identity()? {
             Some((certs, key)) => builder
                 .with_client_auth_cert(certs, key)
                 .map_err(|_| useless("the client certificate", "certificate and key do not fit each other"))?,

@@ -44,6 +44,7 @@ impl ConfigzSource {
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let what = self.client.call(PATH);
         let mut ticks = ticks(self.every);
+        out.verified(self.client.trust().is_verified()).await;
         loop {
             ticks.tick().await;
             let config = ask(out, Call::Configz, &what, self.client.deadline(), self.config()).await?;

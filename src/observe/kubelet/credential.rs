@@ -1,8 +1,7 @@
 //! Owns what is shown to the kubelet to be let in, and the reading of it from files.
-//! It must not keep a secret where a `Debug` or an error could print it.
+//! It must not keep a secret where a `Debug` or an error could print it. What reads files blocks.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use reqwest::header::HeaderValue;
@@ -11,10 +10,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::super::Failure;
+use super::super::files::{self, FileStamp};
 use crate::observation::{ErrorKind, SourceError};
-
-/// Largest file of certificates, keys or a token that is read.
-const FILE_LIMIT: u64 = 1 << 20;
 
 /// PEM text, or the file that holds it. A file is read again when it changes, since all of them are rotated.
 #[derive(Clone, Debug)]
@@ -57,21 +54,21 @@ impl KubeletAuth {
     }
 
     /// The client certificate, if it is one.
-    pub(super) async fn identity(&self) -> Result<Option<Identity>, Failure> {
+    pub(super) fn identity(&self) -> Result<Option<Identity>, Failure> {
         let Self::ClientCert { cert, key } = self else { return Ok(None) };
-        let key_pem = key.text().await?;
+        let key_pem = key.text()?;
         let Ok(private) = PrivateKeyDer::from_pem_slice(key_pem.expose_secret().as_bytes()) else {
             return Err(useless(&key.name(), "no private key in PEM form"));
         };
-        Ok(Some((cert.certificates().await?, private)))
+        Ok(Some((cert.certificates()?, private)))
     }
 
     /// The `Authorization` header, if it is a token.
-    pub(super) async fn header(&self) -> Result<Option<HeaderValue>, Failure> {
+    pub(super) fn header(&self) -> Result<Option<HeaderValue>, Failure> {
         let (name, token) = match self {
             Self::None | Self::ClientCert { .. } => return Ok(None),
             Self::Token(token) => ("the token".into(), token.clone()),
-            Self::TokenFile(path) => (path.display().to_string(), read(path).await?),
+            Self::TokenFile(path) => (path.display().to_string(), read(path)?),
         };
         let header = format!("Bearer {}", token.expose_secret().trim());
         let Ok(mut header) = HeaderValue::from_str(&header) else {
@@ -94,16 +91,16 @@ impl Pem {
         self.file().map_or_else(|| "the given PEM text".into(), |path| path.display().to_string())
     }
 
-    async fn text(&self) -> Result<SecretString, Failure> {
+    fn text(&self) -> Result<SecretString, Failure> {
         match self {
-            Self::File(path) => read(path).await,
+            Self::File(path) => read(path),
             Self::Inline(text) => Ok(text.clone()),
         }
     }
 
     /// All certificates in it; keys beside them are skipped.
-    pub(super) async fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Failure> {
-        let text = self.text().await?;
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Failure> {
+        let text = self.text()?;
         let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.expose_secret().as_bytes()).collect();
         match all {
             Ok(all) if !all.is_empty() => Ok(all),
@@ -112,25 +109,13 @@ impl Pem {
     }
 }
 
-/// What tells that a file is another than before: inode, change time, length.
-pub(super) type FileStamp = (u64, i64, i64, u64);
-
 /// The stamp of every file, in order.
-pub(super) async fn stamps(files: &[&Path]) -> Result<Vec<FileStamp>, Failure> {
-    let mut all = Vec::new();
-    for path in files {
-        let meta = tokio::fs::metadata(path).await.map_err(|e| unreadable(path, &e))?;
-        all.push((meta.ino(), meta.ctime(), meta.ctime_nsec(), meta.len()));
-    }
-    Ok(all)
+pub(super) fn stamps(paths: &[&Path]) -> Result<Vec<FileStamp>, Failure> {
+    paths.iter().map(|path| files::stamp(path).map_err(|e| unreadable(path, &e))).collect()
 }
 
-async fn read(path: &Path) -> Result<SecretString, Failure> {
-    let meta = tokio::fs::metadata(path).await.map_err(|e| unreadable(path, &e))?;
-    if !meta.is_file() || meta.len() > FILE_LIMIT {
-        return Err(useless(&path.display().to_string(), "not a file of certificates, keys or a token"));
-    }
-    tokio::fs::read_to_string(path).await.map(SecretString::from).map_err(|e| unreadable(path, &e))
+fn read(path: &Path) -> Result<SecretString, Failure> {
+    files::text(path).map(SecretString::from).map_err(|e| unreadable(path, &e))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
@@ -141,6 +126,15 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
         return Failure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });
     }
     Failure::Retry(SourceError { tried, kind: ErrorKind::Other, fix: "name the file where it is on this node".into() })
+}
+
+/// The files cannot be read in time.
+pub(super) fn hanging() -> Failure {
+    Failure::Retry(SourceError {
+        tried: "read certificates and credential: no answer from the file system".into(),
+        kind: ErrorKind::Timeout,
+        fix: "look whether the file system that holds them answers".into(),
+    })
 }
 
 pub(super) fn useless(name: &str, why: &str) -> Failure {

@@ -46,6 +46,7 @@ impl MetricsSource {
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
         let what = self.client.call(PATH);
         let mut ticks = ticks(self.every);
+        out.verified(self.client.trust().is_verified()).await;
         loop {
             ticks.tick().await;
             let scrape = ask(out, Call::Metrics, &what, self.client.deadline(), self.scrape()).await?;

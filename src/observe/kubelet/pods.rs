@@ -59,6 +59,7 @@ impl PodsSource {
         let what = self.client.call(PATH);
         let mut known: Option<Pods> = None;
         let mut ticks = ticks(self.every);
+        out.verified(self.client.trust().is_verified()).await;
         loop {
             ticks.tick().await;
             let pods = ask(out, Call::KubeletPods, &what, self.client.deadline(), self.list()).await?;

@@ -45,14 +45,14 @@ impl KubeletTrust {
         }
     }
 
-    /// The verifier for the kubelet of `node`.
-    pub(super) async fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, Failure> {
+    /// The verifier for the kubelet of `node`. Blocks.
+    pub(super) fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, Failure> {
         let accept = match self {
             Self::Insecure => Accept::Anybody,
-            Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates().await?),
+            Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates()?),
             Self::ClusterCa { pem } => {
                 let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(pem.certificates().await?);
+                roots.add_parsable_certificates(pem.certificates()?);
                 let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
                 let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
                 let Ok(node) = ServerName::try_from(node.to_owned()) else {

@@ -1,11 +1,9 @@
 //! Owns a log in the journal: what journalctl says of the last half hour, then what it says as it comes.
 //! It must not leave a journalctl running when it is dropped, nor tell an entry twice.
 
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -15,7 +13,9 @@ use super::entry::entry;
 use super::failed;
 use super::lines::{self, LogLines, LogOf};
 use crate::observation::{ErrorKind, Fact};
+use crate::observe::aside::Aside;
 use crate::observe::discover::{Miss, Root};
+use crate::observe::helper::{self, Silent};
 use crate::observe::{Attempt, Failure, Outlet};
 
 /// How far back the first look goes.
@@ -26,8 +26,6 @@ const SILENCE: Duration = Duration::from_secs(20);
 const QUIET: Duration = Duration::from_millis(250);
 /// How long a journalctl that was at its end may take to be gone.
 const GONE: Duration = Duration::from_secs(2);
-/// Longest kept of what it says on standard error.
-const MAX_WORDS: u64 = 4096;
 const NO_JOURNAL: &str = "this machine keeps no journal, and no log file was named";
 /// Fields beside those that are always written: of each entry the others are thirty more.
 const FIELDS: &str = "--output-fields=MESSAGE,PRIORITY,_PID";
@@ -40,18 +38,29 @@ pub struct JournalSource {
     program: String,
     root: Root,
     cursor: Option<String>,
+    silence: Duration,
+    /// Starts journalctl.
+    aside: Aside,
 }
 
 struct Running {
     child: Child,
     lines: CappedLines<ChildStdout>,
-    words: JoinHandle<String>,
+    words: JoinHandle<Vec<u8>>,
 }
 
 impl JournalSource {
     /// The log of `of`, written by `units`; of the kernel without any.
     pub fn new(of: LogOf, units: Vec<String>) -> Self {
-        Self { of, units, program: "journalctl".into(), root: Root::live(), cursor: None }
+        Self {
+            of,
+            units,
+            program: "journalctl".into(),
+            root: Root::live(),
+            cursor: None,
+            silence: SILENCE,
+            aside: Aside::default(),
+        }
     }
 
     /// The same with another journalctl, and the journal's files below another root.
@@ -59,7 +68,12 @@ impl JournalSource {
         Self { program: program.into(), root, ..self }
     }
 
-    fn spawn(&self, more: &[String]) -> Result<Running, Failure> {
+    /// The same with another longest silence while there is a backlog to tell.
+    pub fn with_silence(self, silence: Duration) -> Self {
+        Self { silence, ..self }
+    }
+
+    async fn start(&self, more: &[String]) -> Result<Running, Failure> {
         let mut command = Command::new(&self.program);
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
@@ -67,18 +81,22 @@ impl JournalSource {
             LogOf::Kernel => _ = command.arg("-k"),
             _ => self.units.iter().for_each(|unit| _ = command.args(["-u", unit])),
         }
-        command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("LC_ALL", "C");
         let tried = || format!("{} {}", self.program, self.what());
-        let mut child = command.kill_on_drop(true).spawn().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => {
+        let mut child = helper::start(&self.aside, command).await.map_err(|silent| match silent {
+            Silent::Not(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 Failure::Off("there is no journalctl here, and no log file was named".into())
             }
-            _ => Failure::Retry(failed(format!("{}: {e}", tried()), ErrorKind::Other, "")),
+            Silent::Not(e) => Failure::Retry(failed(format!("{}: {e}", tried()), ErrorKind::Other, "")),
+            Silent::Late | Silent::TooLong => {
+                let tried = format!("{}: it does not start", tried());
+                Failure::Retry(failed(tried, ErrorKind::Timeout, "the file system that holds it hangs"))
+            }
         })?;
-        let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
+        let (Some(out), err) = (child.stdout.take(), child.stderr.take()) else {
             return Err(Failure::Retry(failed(tried(), ErrorKind::Other, "")));
         };
-        Ok(Running { child, lines: CappedLines::new(out), words: tokio::spawn(words(err)) })
+        Ok(Running { child, lines: CappedLines::new(out), words: tokio::spawn(helper::first(err)) })
     }
 
     fn what(&self) -> String {
@@ -118,7 +136,7 @@ impl JournalSource {
                 heard = Instant::now();
             }
             if silence.is_some_and(|silence| heard.elapsed() > silence) {
-                let tried = format!("journalctl {}: silent for {} s", self.what(), SILENCE.as_secs());
+                let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
                 return Err(Failure::Retry(failed(
                     tried,
                     ErrorKind::Timeout,
@@ -162,6 +180,7 @@ impl JournalSource {
     async fn end(&self, mut running: Running) -> Option<Failure> {
         let status = timeout(GONE, running.child.wait()).await.ok().and_then(Result::ok);
         let words = timeout(GONE, running.words).await.ok().and_then(Result::ok).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words);
         if words.contains("insufficient permissions") || words.contains("not seeing messages from other users") {
             return Some(self.forbidden("No journal files were opened due to insufficient permissions."));
         }
@@ -182,8 +201,8 @@ impl JournalSource {
         let began = Utc::now().timestamp();
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
-        let mut running = self.spawn(&[start])?;
-        let told = self.read(&mut running, Some(SILENCE), out).await?;
+        let mut running = self.start(&[start]).await?;
+        let told = self.read(&mut running, Some(self.silence), out).await?;
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
@@ -194,7 +213,7 @@ impl JournalSource {
             return Err(failure);
         }
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
-        let mut running = self.spawn(&["--follow".into(), "--no-tail".into(), start])?;
+        let mut running = self.start(&["--follow".into(), "--no-tail".into(), start]).await?;
         out.live().await;
         self.read(&mut running, None, out).await?;
         Err(self.end(running).await.unwrap_or_else(|| {
@@ -216,14 +235,6 @@ async fn say(entries: &mut Vec<crate::observation::LogEntry>, out: &mut Outlet) 
     for entry in entries.drain(..) {
         out.say(Fact::Log(Box::new(entry))).await;
     }
-}
-
-/// The first words on standard error; what follows is read and forgotten, or the writer would stop.
-async fn words(mut from: impl AsyncRead + Unpin) -> String {
-    let mut bytes = Vec::new();
-    _ = (&mut from).take(MAX_WORDS).read_to_end(&mut bytes).await;
-    _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether a file of the system's journal may be read.

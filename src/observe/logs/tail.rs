@@ -1,7 +1,7 @@
 //! Owns reading a growing file on a thread of its own, through rotation and truncation.
 //! It must not hold the program: the thread ends when nobody listens, and a disk that hangs holds the thread alone.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -63,9 +63,18 @@ fn gone() -> io::Error {
     ErrorKind::BrokenPipe.into()
 }
 
-fn follow(path: &Path, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
-    let mut file = File::open(path)?;
+/// A log is a file: opening a pipe would wait for a writer, and nothing could be read twice.
+fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file, but a directory, a pipe or a device"));
+    }
+    let file = File::open(path)?;
     let is = file.metadata()?;
+    Ok((file, is))
+}
+
+fn follow(path: &Path, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
+    let (mut file, is) = open(path)?;
     let known = start.filter(|s| (s.dev, s.ino) == (is.dev(), is.ino()) && s.at <= is.len());
     let at = known.map_or(is.len().saturating_sub(BACKLOG), |s| s.at);
     file.seek(SeekFrom::Start(at))?;
@@ -83,7 +92,7 @@ fn follow(path: &Path, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Res
             Ok(is) if (is.dev(), is.ino()) != (mine.dev(), mine.ino()) => {
                 reader.read_on(&mut first)?;
                 reader.end()?;
-                (reader.file, reader.at) = (File::open(path)?, 0);
+                (reader.file, reader.at) = (open(path)?.0, 0);
             }
             Ok(is) if is.len() < reader.at => {
                 (reader.at, reader.line, reader.skipping) = (0, Vec::new(), false);

@@ -1,22 +1,32 @@
 //! Owns what lies on disk of pods: the kubelet's directories, log directories, static manifests.
-//! It must not go deeper than one level, nor open a file.
+//! It must not open a file but a manifest, nor ask for anything of a volume but its name: the volume may hang.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::observation::{PodDir, Time};
+use crate::decode::manifest;
+use crate::observation::{ContainerDir, PodDir, StaticPod, Time};
 use crate::observe::discover::{Miss, Root};
 use crate::text::Text;
 
 const LOGS: &str = "/var/log/pods";
 /// Most pods that are told of; a node has some hundreds at most.
 const MAX_PODS: usize = 4096;
+/// Most containers, and most volumes, of one pod.
+const MAX_PARTS: usize = 64;
+/// Most manifests that are read.
+const MAX_MANIFESTS: usize = 64;
+/// How long the walk below all of the pods' directories may take: some thousand names of a slow disk.
+const WALK: Duration = Duration::from_secs(3);
 
-/// Pods that have a directory below `root_dir` or in `/var/log/pods`, by UID.
+/// Pods that have a directory below `root_dir` or in `/var/log/pods`, by UID. What lies in them is taken from `before`
+/// when looking there takes too long.
 ///
 /// # Errors
 /// When either directory is there and cannot be listed.
-pub fn pod_dirs(root: &Root, root_dir: &Path) -> Result<BTreeMap<Text, PodDir>, Miss> {
+pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -> Result<BTreeMap<Text, PodDir>, Miss> {
     let mut pods: BTreeMap<Text, PodDir> = BTreeMap::new();
     let dir = root_dir.join("pods");
     for (uid, born) in names(root.born(&dir))? {
@@ -24,24 +34,96 @@ pub fn pod_dirs(root: &Root, root_dir: &Path) -> Result<BTreeMap<Text, PodDir>, 
         pods.insert(uid.clone(), PodDir { uid, kubelet: true, since: born.map(whole_millis), ..PodDir::default() });
     }
     for (name, _) in names(root.born(LOGS))? {
-        // `namespace_pod_uid`; none of the three holds an underscore.
-        let mut parts = name.splitn(3, '_');
-        let (Some(namespace), Some(pod), Some(uid)) = (parts.next(), parts.next(), parts.next()) else { continue };
-        let uid = Text::new(uid);
+        let Some((pod, uid)) = log_dir(&name) else { continue };
         let dir = pods.entry(uid.clone()).or_insert_with(|| PodDir { uid, ..PodDir::default() });
-        dir.pod = Text::from(format!("{namespace}/{pod}"));
-        dir.logs = true;
+        (dir.pod, dir.logs) = (pod, true);
     }
-    Ok(pods.into_iter().take(MAX_PODS).collect())
+    let mut pods: BTreeMap<_, _> = pods.into_iter().take(MAX_PODS).collect();
+    let patient = root.clone().with_deadline(WALK);
+    let volumes = patient.walk(&dir, |dir| each(dir, |name| Some(Text::new(name)), volumes));
+    let containers = patient.walk(LOGS, |dir| each(dir, |name| Some(log_dir(name)?.1), containers));
+    for (uid, pod) in &mut pods {
+        let old = before.get(uid);
+        pod.volumes = match &volumes {
+            Ok(found) => found.get(uid).cloned().unwrap_or_default(),
+            Err(_) => old.map(|old| old.volumes.clone()).unwrap_or_default(),
+        };
+        pod.containers = match &containers {
+            Ok(found) => found.get(uid).cloned().unwrap_or_default(),
+            Err(_) => old.map(|old| old.containers.clone()).unwrap_or_default(),
+        };
+    }
+    Ok(pods)
 }
 
-/// Names of the manifests in `dir`, of which the kubelet takes every file that does not begin with a dot.
+/// `namespace_pod_uid`; none of the three holds an underscore.
+fn log_dir(name: &str) -> Option<(Text, Text)> {
+    let mut parts = name.splitn(3, '_');
+    let (namespace, pod, uid) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((format!("{namespace}/{pod}").into(), uid.into()))
+}
+
+/// What `of` finds in each directory below `dir`, by the UID that its name holds.
+fn each<T>(dir: &Path, uid: impl Fn(&str) -> Option<Text>, of: impl Fn(&Path) -> Vec<T>) -> BTreeMap<Text, Vec<T>> {
+    let found = below(dir).into_iter().take(MAX_PODS);
+    found.filter_map(|name| Some((uid(&name)?, of(&dir.join(&name))))).collect()
+}
+
+/// Names in a directory, in order; what cannot be listed has none.
+fn below(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// `volumes/PLUGIN/NAME`.
+fn volumes(pod: &Path) -> Vec<Text> {
+    let dir = pod.join("volumes");
+    let mut names: Vec<Text> =
+        below(&dir).into_iter().flat_map(|plugin| below(&dir.join(plugin))).map(Text::from).take(MAX_PARTS).collect();
+    names.sort();
+    names
+}
+
+/// `CONTAINER/N.log`, and rotated `N.log.…` beside it.
+fn containers(pod: &Path) -> Vec<ContainerDir> {
+    let number = |file: &String| file.split_once(".log")?.0.parse::<u32>().ok();
+    let container = |name: String| {
+        let restarts = below(&pod.join(&name)).iter().filter_map(number).max();
+        ContainerDir { name: name.into(), restarts }
+    };
+    below(pod).into_iter().take(MAX_PARTS).map(container).collect()
+}
+
+/// The static pods whose manifests are in `dir`, of which the kubelet takes every file that does not begin with a dot;
+/// `dir` may be one file. The kubelet puts the name of the `node` behind theirs.
 ///
 /// # Errors
 /// When it is there and cannot be listed.
-pub fn manifests(root: &Root, dir: &Path) -> Result<BTreeMap<Text, ()>, Miss> {
-    let names = names(root.born(dir))?;
-    Ok(names.into_iter().filter(|(name, _)| !name.starts_with('.')).map(|(name, _)| (Text::from(name), ())).collect())
+pub fn manifests(root: &Root, dir: &Path, node: &str) -> Result<BTreeMap<Text, StaticPod>, Miss> {
+    if root.is_file(dir) == Ok(true) {
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        return Ok([static_pod(root, dir, &name, node)].into());
+    }
+    let mut names: Vec<String> = names(root.born(dir))?.into_iter().map(|(name, _)| name).collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    let files = names.into_iter().map(|name| (dir.join(&name), name));
+    let files = files.filter(|(path, _)| root.is_file(path) != Ok(false)).take(MAX_MANIFESTS);
+    Ok(files.map(|(path, name)| static_pod(root, &path, &name, node)).collect())
+}
+
+fn static_pod(root: &Root, path: &Path, file: &str, node: &str) -> (Text, StaticPod) {
+    let file = Text::new(file);
+    let mut pod = StaticPod { file: file.clone(), ..StaticPod::default() };
+    if let Some(read) = root.read(path).ok().and_then(|text| manifest(&text)) {
+        pod.namespace = read.namespace.into();
+        // pkg/kubelet/config/common.go generatePodName
+        pod.name = format!("{}-{}", read.name, node.to_lowercase()).into();
+        pod.containers = read.containers.into_iter().map(Text::from).collect();
+    }
+    (file, pod)
 }
 
 type Names = Vec<(String, Option<Time>)>;
@@ -63,19 +145,50 @@ mod tests {
     use super::*;
     use crate::observe::tests::Temp;
 
+    fn dirs(temp: &Temp, root_dir: &str) -> BTreeMap<Text, PodDir> {
+        pod_dirs(&temp.root(), Path::new(root_dir), &BTreeMap::new()).unwrap()
+    }
+
     #[test]
     fn both_directories_are_joined() {
         let temp = Temp::new();
         temp.write("var/lib/kubelet/pods/u1/etc-hosts", "");
         temp.write("var/log/pods/shop_web-0_u1/app/0.log", "");
         temp.write("var/log/pods/shop_old_u2/app/0.log", "");
-        temp.write("etc/kubernetes/manifests/etcd.yaml", "");
-        temp.write("etc/kubernetes/manifests/.etcd.yaml.swp", "");
-        let pods = pod_dirs(&temp.root(), Path::new("/var/lib/kubelet")).unwrap();
+        let pods = dirs(&temp, "/var/lib/kubelet");
         let short: Vec<_> = pods.values().map(|d| (d.uid.as_str(), d.pod.as_str(), d.kubelet, d.logs)).collect();
         assert_eq!(short, [("u1", "shop/web-0", true, true), ("u2", "shop/old", false, true)]);
-        let manifests = manifests(&temp.root(), Path::new("/etc/kubernetes/manifests")).unwrap();
-        assert_eq!(manifests.keys().map(Text::as_str).collect::<Vec<_>>(), ["etcd.yaml"]);
-        assert!(pod_dirs(&temp.root(), Path::new("/none")).unwrap().len() == 2);
+        assert!(dirs(&temp, "/none").len() == 2);
+    }
+
+    #[test]
+    fn containers_count_their_restarts_by_their_logs_and_volumes_have_names() {
+        let temp = Temp::new();
+        temp.write("var/lib/kubelet/pods/u1/volumes/kubernetes.io~nfs/data/file", "");
+        temp.write("var/lib/kubelet/pods/u1/volumes/kubernetes.io~projected/kube-api-access-x/token", "");
+        for log in ["app/0.log", "app/11.log", "app/11.log.20260101-000000.gz", "app/x.log", "side/.keep"] {
+            temp.write(&format!("var/log/pods/shop_web-0_u1/{log}"), "");
+        }
+        let pods = dirs(&temp, "/var/lib/kubelet");
+        let pod = pods.values().next().unwrap();
+        assert_eq!(pod.volumes, ["data", "kube-api-access-x"]);
+        let containers: Vec<_> = pod.containers.iter().map(|c| (c.name.as_str(), c.restarts)).collect();
+        assert_eq!(containers, [("app", Some(11)), ("side", None)]);
+    }
+
+    #[test]
+    fn manifests_are_read_and_what_is_none_is_there_by_its_name() {
+        let temp = Temp::new();
+        let pod = "kind: Pod\nmetadata: {name: etcd, namespace: kube-system}\nspec: {containers: [{name: e}]}\n";
+        temp.write("etc/kubernetes/manifests/etcd.yaml", pod);
+        temp.write("etc/kubernetes/manifests/broken.yaml", "hunter2: [");
+        temp.write("etc/kubernetes/manifests/.etcd.yaml.swp", pod);
+        temp.write("etc/kubernetes/manifests/dir/etcd.yaml", pod);
+        let dir = Path::new("/etc/kubernetes/manifests");
+        let found = manifests(&temp.root(), dir, "Node-A").unwrap();
+        let short: Vec<_> = found.values().map(|p| (p.file.as_str(), p.namespace.as_str(), p.name.as_str())).collect();
+        assert_eq!(short, [("broken.yaml", "", ""), ("etcd.yaml", "kube-system", "etcd-node-a")]);
+        let one = manifests(&temp.root(), &dir.join("etcd.yaml"), "a").unwrap();
+        assert_eq!(one.values().next().unwrap().name, "etcd-a");
     }
 }

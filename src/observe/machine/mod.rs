@@ -1,5 +1,5 @@
 //! Owns what the machine itself says of the node: units, boot time, and what lies on disk of pods.
-//! It must not open any file of a pod: names and times only.
+//! It must not open any file of a pod but a static pod's manifest, nor tell more of that than names.
 
 mod disk;
 mod systemctl;
@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use chrono::DateTime;
 
+use super::aside::Aside;
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, Failure, Outlet};
-use crate::observation::{Call, ErrorKind, Fact, PodDir, SourceError, Time, Unit};
+use crate::observation::{Call, ErrorKind, Fact, PodDir, SourceError, StaticPod, Time, Unit};
 use crate::text::Text;
 use systemctl::Systemctl;
 
@@ -30,14 +31,16 @@ pub struct MachinePlan {
     pub root_dir: PathBuf,
     /// Directory of static pods' manifests.
     pub static_pods: Option<PathBuf>,
+    /// Name of the node, which is part of static pods' names.
+    pub node: String,
 }
 
 impl MachinePlan {
-    /// The units that `logs` names, and the directories of the kubelet found.
-    pub fn new(host: &Host, units: Vec<String>) -> Self {
+    /// The `units`, and the directories of the kubelet found, which works for `node`.
+    pub fn new(host: &Host, units: Vec<String>, node: String) -> Self {
         let place = host.kubelet_place().value;
         let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
-        Self { root: host.root().clone(), units, root_dir, static_pods: place.and_then(|p| p.static_pods) }
+        Self { root: host.root().clone(), units, root_dir, static_pods: place.and_then(|p| p.static_pods), node }
     }
 }
 
@@ -47,6 +50,8 @@ pub struct MachineSource {
     plan: MachinePlan,
     program: String,
     every: Duration,
+    /// Starts systemctl.
+    aside: Aside,
 }
 
 /// One look at everything, keyed as the facts are.
@@ -55,7 +60,7 @@ struct Look {
     boot: Option<Time>,
     units: BTreeMap<Text, Unit>,
     dirs: BTreeMap<Text, PodDir>,
-    manifests: BTreeMap<Text, ()>,
+    manifests: BTreeMap<Text, StaticPod>,
     /// A directory may not be listed.
     refused: bool,
 }
@@ -63,7 +68,7 @@ struct Look {
 impl MachineSource {
     /// A source of what `plan` names.
     pub fn new(plan: MachinePlan) -> Self {
-        Self { plan, program: "systemctl".into(), every: EVERY }
+        Self { plan, program: "systemctl".into(), every: EVERY, aside: Aside::default() }
     }
 
     /// The same with another systemctl, and another time between two looks.
@@ -77,7 +82,7 @@ impl MachineSource {
             return Ok(BTreeMap::new());
         }
         let began = out.call_begin(Call::Systemctl).await;
-        let answer = systemctl::show(&self.program, &self.plan.units).await;
+        let answer = systemctl::show(&self.aside, &self.program, &self.plan.units).await;
         let error = answer.as_ref().err().map(Systemctl::error);
         out.call_end(Call::Systemctl, began, error).await;
         match answer {
@@ -88,12 +93,13 @@ impl MachineSource {
     }
 
     /// Boot time and what lies on disk; each look inside has its own deadline.
-    async fn disk(&self) -> Result<Look, Miss> {
-        let MachinePlan { root, root_dir, static_pods, .. } = self.plan.clone();
+    async fn disk(&self, before: &Look) -> Result<Look, Miss> {
+        let MachinePlan { root, root_dir, static_pods, node, .. } = self.plan.clone();
+        let before = before.dirs.clone();
         let look = move || {
             let boot = root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
-            let manifests = static_pods.map(|dir| disk::manifests(&root, &dir)).transpose();
-            let dirs = disk::pod_dirs(&root, &root_dir);
+            let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
+            let dirs = disk::pod_dirs(&root, &root_dir, &before);
             let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
             // Boot time and units need no permission.
             if refused {
@@ -131,7 +137,7 @@ impl MachineSource {
                     }
                 }
             }
-            let now = Look { units, ..self.disk().await.map_err(|miss| self.failure(miss))? };
+            let now = Look { units, ..self.disk(&before).await.map_err(|miss| self.failure(miss))? };
             if first {
                 out.begin_epoch().await;
             }
@@ -185,8 +191,14 @@ impl Look {
             keys.into_iter().filter(|key| !now(key)).map(|key| fact(key.clone())).collect()
         };
         facts.extend(gone(&|key| self.dirs.contains_key(key), Fact::PodDirGone, before.dirs.keys().collect()));
-        let new = self.manifests.keys().filter(|name| !before.manifests.contains_key(*name));
-        facts.extend(new.map(|name| Fact::StaticManifest(name.clone())));
+        let manifest = |pod: &StaticPod| {
+            if pod.name.is_empty() {
+                Fact::StaticManifest(pod.file.clone())
+            } else {
+                Fact::StaticPod(Box::new(pod.clone()))
+            }
+        };
+        changed(&self.manifests, &before.manifests, manifest, &mut facts);
         let manifests = before.manifests.keys().collect();
         facts.extend(gone(&|key| self.manifests.contains_key(key), Fact::StaticManifestGone, manifests));
         facts

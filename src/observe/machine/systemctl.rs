@@ -4,18 +4,20 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::process::Stdio;
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use tokio::process::Command;
-use tokio::time::timeout;
 
+use super::super::aside::Aside;
+use super::super::helper::{self, Silent};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
 use crate::text::Text;
 
 /// systemd answers in milliseconds unless it or the bus hangs.
 const DEADLINE: Duration = Duration::from_secs(3);
+/// Longest answer that is read, bytes: of a unit it is some hundred.
+const MAX_ANSWER: u64 = 1 << 20;
 const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp,NRestarts,ExecMainStatus,ExecMainCode,\
                           ExecMainExitTimestamp,Result";
 /// `CLD_KILLED` and `CLD_DUMPED` of `siginfo_t`: a signal ended the process.
@@ -47,7 +49,7 @@ impl fmt::Display for Systemctl {
 }
 
 /// The units that systemd has loaded or can load.
-pub async fn show(program: &str, units: &[String]) -> Result<Vec<Unit>, Systemctl> {
+pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<Unit>, Systemctl> {
     let failed = |answer: String, kind, fix: &str| {
         let tried = Text::from(format!("systemctl show {}: {answer}", units.join(" ")));
         Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
@@ -55,26 +57,24 @@ pub async fn show(program: &str, units: &[String]) -> Result<Vec<Unit>, Systemct
     let mut command = Command::new(program);
     command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
     // Times are written in the zone of the reader.
-    command.env("TZ", "UTC").env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let output = match timeout(DEADLINE, command.kill_on_drop(true).output()).await {
-        Err(_) => {
+    command.env("TZ", "UTC").env("LC_ALL", "C");
+    let said = helper::run(aside, command, DEADLINE, MAX_ANSWER).await.map_err(|silent| match silent {
+        Silent::Late => {
             let answer = format!("no answer within {} s", DEADLINE.as_secs());
-            return Err(failed(answer, ErrorKind::Timeout, "systemd or its bus hangs: look at process 1 and at dbus"));
+            failed(answer, ErrorKind::Timeout, "systemd or its bus hangs: look at process 1 and at dbus")
         }
-        Ok(Err(e)) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(Systemctl::None("there is no systemctl here".into()));
-        }
-        Ok(Err(e)) => return Err(failed(e.to_string(), ErrorKind::Other, "")),
-        Ok(Ok(output)) => output,
-    };
-    let words = String::from_utf8_lossy(&output.stderr);
+        Silent::TooLong => failed("its answer is longer than 1 MiB".into(), ErrorKind::Malformed, ""),
+        Silent::Not(e) if e.kind() == io::ErrorKind::NotFound => Systemctl::None("there is no systemctl here".into()),
+        Silent::Not(e) => failed(e.to_string(), ErrorKind::Other, ""),
+    })?;
+    let words = String::from_utf8_lossy(&said.words);
     if words.contains("not been booted with systemd") {
         return Err(Systemctl::None("this machine has not been booted with systemd".into()));
     }
-    if !output.status.success() {
-        return Err(failed(format!("{}: {}", output.status, words.trim()), ErrorKind::Other, ""));
+    if !said.status.success() {
+        return Err(failed(format!("{}: {}", said.status, words.trim()), ErrorKind::Other, ""));
     }
-    Ok(read(&String::from_utf8_lossy(&output.stdout)))
+    Ok(read(&String::from_utf8_lossy(&said.out)))
 }
 
 /// Blocks of `Name=value`, one a unit, with an empty line between.

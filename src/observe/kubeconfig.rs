@@ -1,32 +1,41 @@
 //! Owns reading a credential: which server, which user and which CA a kubeconfig or a service account names.
-//! It must not quote a file, and must not read the process's environment: kube's own reader does both.
+//! It must not quote a file, and must not read the process's environment: kube's own reader does both. Everything here
+//! blocks.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kube::config::{AuthInfo, Cluster, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Cluster, Kubeconfig};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::super::Failure;
-use super::super::discover::{Credential, Env, base64};
-use super::access::{Target, failed, useless};
-use crate::observation::ErrorKind;
+use secrecy::SecretString;
+
+use super::discover::{Credential, Env, base64};
+use super::{Failure, files};
+use crate::observation::{ErrorKind, SourceError};
 
 /// Nobody says which certificates to trust.
 pub(super) const NO_CA: &str = "it names no CA (certificate-authority), and this machine has none of its own";
 
-/// Reads the credential. Blocks.
-pub(super) fn target(credential: &Credential, env: &Env) -> Result<Target, Failure> {
+/// Who to ask, and as whom.
+pub(super) struct Target {
+    pub cluster: Cluster,
+    pub user: AuthInfo,
+    /// Files whose change makes it another.
+    pub files: Vec<PathBuf>,
+}
+
+/// Reads the credential; of a kubeconfig that `context`, or the current one.
+pub(super) fn target(credential: &Credential, context: Option<&str>, env: &Env) -> Result<Target, Failure> {
     let (cluster, user, mut files) = match credential {
         Credential::Kubeconfig(paths) => {
             let mut merged = Kubeconfig::default();
             for path in paths {
-                let one = Kubeconfig::read_from(path).map_err(|e| unreadable(path, &e))?;
+                let one = kubeconfig(path)?;
                 merged = merged.merge(one).map_err(|_| useless(credential, "its files do not fit together"))?;
             }
-            let (cluster, user) = current(merged).map_err(|why| useless(credential, &why))?;
+            let (cluster, user) = chosen(merged, context).map_err(|why| useless(credential, &why))?;
             (cluster, user, paths.clone())
         }
         Credential::ServiceAccount(dir) => {
@@ -39,15 +48,68 @@ pub(super) fn target(credential: &Credential, env: &Env) -> Result<Target, Failu
         return Err(useless(credential, &why));
     }
     let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
-    files.extend(named.into_iter().flatten().map(PathBuf::from));
+    let named: Vec<PathBuf> = named.into_iter().flatten().filter(|f| !f.is_empty()).map(PathBuf::from).collect();
+    // Whoever reads them later does not look whether they are files.
+    named.iter().try_for_each(|path| files::check(path).map_err(|e| no_file(path, &e)))?;
+    files.extend(named);
     Ok(Target { cluster, user, files })
 }
 
-/// Cluster and user of the current context.
-fn current(config: Kubeconfig) -> Result<(Cluster, AuthInfo), String> {
-    let name = config.current_context.filter(|name| !name.is_empty()).ok_or("it has no current-context")?;
+/// Puts the token that the user's `tokenFile` holds in its place, where it wins over `token` (client-go). kube would read
+/// it again and again, on the thread that all sources share.
+pub(super) fn take_token(user: &mut AuthInfo) -> Result<(), Failure> {
+    let Some(path) = user.token_file.take().filter(|path| !path.is_empty()).map(PathBuf::from) else { return Ok(()) };
+    let token = files::text(&path).map_err(|e| no_file(&path, &e))?;
+    if token.trim().is_empty() {
+        let fix = "see what should write the token there, or give another one with --kubeconfig";
+        return Err(failed(format!("read {}: it is empty", path.display()), ErrorKind::Malformed, fix));
+    }
+    user.token = Some(SecretString::from(token.trim().to_owned()));
+    Ok(())
+}
+
+/// One file, with the paths in it made absolute: they are relative to it.
+fn kubeconfig(path: &Path) -> Result<Kubeconfig, Failure> {
+    let text = files::text(path).map_err(|e| no_file(path, &e))?;
+    // What is wrong is not told: the parser shows the lines around it, and those may hold a token.
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|_| {
+        failed(
+            format!("read {}: not a kubeconfig", path.display()),
+            ErrorKind::Malformed,
+            "look at it with kubectl config view --kubeconfig, or give another one with --kubeconfig",
+        )
+    })?;
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let absolute = |file: &mut Option<String>| {
+        if let Some(file) = file.as_mut().filter(|file| !file.is_empty()) {
+            *file = dir.join(&file).to_string_lossy().into_owned();
+        }
+    };
+    for cluster in config.clusters.iter_mut().filter_map(|c| c.cluster.as_mut()) {
+        absolute(&mut cluster.certificate_authority);
+    }
+    for user in config.auth_infos.iter_mut().filter_map(|u| u.auth_info.as_mut()) {
+        [&mut user.client_certificate, &mut user.client_key, &mut user.token_file].into_iter().for_each(absolute);
+        // A command with a slash in it is a path; others are looked up.
+        if let Some(command) = user.exec.as_mut().and_then(|exec| exec.command.as_mut()).filter(|c| c.contains('/')) {
+            *command = dir.join(&command).to_string_lossy().into_owned();
+        }
+    }
+    Ok(config)
+}
+
+/// Cluster and user of that context, or of the current one.
+fn chosen(config: Kubeconfig, context: Option<&str>) -> Result<(Cluster, AuthInfo), String> {
+    let (what, name) = match context {
+        Some(name) => ("the context", name.to_owned()),
+        None => {
+            let name = config.current_context.filter(|name| !name.is_empty());
+            ("its current-context", name.ok_or("it has no current-context: name one with --context")?)
+        }
+    };
+    let names: Vec<String> = config.contexts.iter().map(|c| c.name.clone()).collect();
     let context = config.contexts.into_iter().find(|c| c.name == name).and_then(|c| c.context);
-    let context = context.ok_or_else(|| format!("its current-context {name} is not in it"))?;
+    let context = context.ok_or_else(|| format!("{what} {name} is not in it, but {}", names.join(", ")))?;
     let cluster = config.clusters.into_iter().find(|c| c.name == context.cluster).and_then(|c| c.cluster);
     let cluster = cluster.ok_or_else(|| format!("the cluster {} is not in it", context.cluster))?;
     // A user that is not there is nobody, as with kubectl: the server says then what it thinks of that.
@@ -70,13 +132,15 @@ fn service_account(dir: &Path, env: &Env) -> Result<(Cluster, AuthInfo), &'stati
     Ok((cluster, AuthInfo { token_file: Some(file("token")?), ..AuthInfo::default() }))
 }
 
-/// The certificates that the cluster's entry names, in DER; None when it names none. Blocks.
+/// The certificates that the cluster's entry names, in DER; None when it names none.
 pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Failure> {
     let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
             base64(data).ok_or_else(|| useless(credential, "its certificate-authority-data is not base64"))?
         }
-        (_, Some(file)) if !file.is_empty() => fs::read(file).map_err(|e| no_file(Path::new(file), &e))?,
+        (_, Some(file)) if !file.is_empty() => {
+            files::bytes(Path::new(file)).map_err(|e| no_file(Path::new(file), &e))?
+        }
         _ => return Ok(None),
     };
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
@@ -86,16 +150,22 @@ pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<
     }
 }
 
-fn unreadable(path: &Path, error: &KubeconfigError) -> Failure {
-    match error {
-        KubeconfigError::ReadConfig(error, _) => no_file(path, error),
-        // What is wrong is not told: the parser shows the lines around it, and those may hold a token.
-        _ => failed(
-            format!("read {}: not a kubeconfig", path.display()),
-            ErrorKind::Malformed,
-            "look at it with kubectl config view --kubeconfig, or give another one with --kubeconfig",
-        ),
+/// The credential in words.
+pub(super) fn named(credential: &Credential) -> String {
+    match credential {
+        Credential::Kubeconfig(paths) => paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":"),
+        Credential::ServiceAccount(dir) => dir.display().to_string(),
     }
+}
+
+/// The credential is there and of no use.
+pub(super) fn useless(credential: &Credential, why: &str) -> Failure {
+    let tried = format!("use the credential in {}: {why}", named(credential));
+    failed(tried, ErrorKind::Other, "give another one with --kubeconfig")
+}
+
+pub(super) fn failed(tried: String, kind: ErrorKind, fix: &str) -> Failure {
+    Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
 }
 
 pub(super) fn no_file(path: &Path, error: &io::Error) -> Failure {
@@ -114,7 +184,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Result<(Cluster, AuthInfo), String> {
-        current(Kubeconfig::from_yaml(text).unwrap())
+        chosen(Kubeconfig::from_yaml(text).unwrap(), None)
     }
 
     #[test]
@@ -125,6 +195,9 @@ mod tests {
         assert!(said(&format!("current-context: c\n{contexts}")).unwrap_err().contains("the cluster k is not in it"));
         let whole = format!("current-context: c\n{contexts}clusters:\n- {{name: k, cluster: {{server: https://s}}}}\n");
         assert_eq!(said(&whole).unwrap().0.server.as_deref(), Some("https://s"));
+        let other = |context| chosen(Kubeconfig::from_yaml(&whole).unwrap(), Some(context));
+        assert!(other("c").is_ok());
+        assert_eq!(other("d").unwrap_err(), "the context d is not in it, but c");
     }
 
     #[test]
