@@ -89,6 +89,21 @@ impl Model {
         events
     }
 
+    /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
+    /// is not absent.
+    pub fn has_begun(&self, source: Source) -> bool {
+        match source {
+            Source::ApiPods => self.api_pods.is_complete(),
+            Source::ApiUnbound => self.unbound_pods.is_complete(),
+            Source::ApiEvents => self.events.is_complete(),
+            Source::ApiNode => self.nodes.is_complete(),
+            Source::KubeletPods => self.kubelet_pods.is_complete(),
+            Source::Cri => self.sandboxes.is_complete() && self.containers.is_complete(),
+            Source::Pulls => self.pulls.is_complete(),
+            _ => self.sources.get(&source).is_some_and(|facts| facts.last_answer.is_some()),
+        }
+    }
+
     pub(super) fn heard(&self) -> Heard {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
         Heard {
