@@ -268,20 +268,14 @@ impl Model {
             found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
         };
         let (api_trail, kubelet_trail) = (trail(&api, trails), trail(&kubelet, &self.kubelet_trails));
-        let said = api_trail.as_ref().or(kubelet_trail.as_ref());
-        let word_since = object
-            .into_iter()
-            .flat_map(|pod| pod.status.all_containers())
-            .filter_map(|c| Some((c.name.clone(), said?.word_since(&c.name)?)))
-            .collect();
         let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
-        Some(PodFacts {
+        let mut facts = PodFacts {
             key: key.clone(),
             lines: self.logs.lines_of(key, &format!("{namespace}/{name}"), created),
             log: self.logs.of(key, &format!("{namespace}/{name}"), created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
-            word_since,
+            word_since: Vec::new(),
             first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
@@ -291,7 +285,18 @@ impl Model {
             containers,
             events,
             heard: self.heard(),
-        })
+        };
+        let said = match facts.speaker() {
+            Source::ApiPods => api_trail,
+            _ => kubelet_trail,
+        };
+        facts.word_since = facts
+            .object()
+            .into_iter()
+            .flat_map(|pod| pod.status.all_containers())
+            .filter_map(|c| Some((c.name.clone(), said.as_ref()?.word_since(&c.name)?)))
+            .collect();
+        Some(facts)
     }
 }
 

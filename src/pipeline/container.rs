@@ -53,7 +53,7 @@ pub struct ContainerPlace {
     pub word: Text,
     /// What its state says: the waiting or termination message, or the event that tells more.
     pub message: Text,
-    /// Restarts, as the API counts them, else the runtime's attempt.
+    /// Restarts, as the API counts them, or the runtime's attempt where that is further.
     pub restarts: u32,
     /// Ready, as the API says.
     pub ready: bool,
@@ -117,7 +117,8 @@ pub fn place_container(
     let created = facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| c.created_at).min();
     let create_done = earliest([created, first_event("Created")].into_iter().flatten());
     let image_done = first_event("Pulled").or(create_done);
-    let restarts = status.map(|s| s.restart_count).or(cri.map(|c| c.attempt)).unwrap_or(0);
+    // The runtime's newest run may be one that no status tells yet.
+    let restarts = status.map_or(0, |s| s.restart_count).max(cri.map_or(0, |c| c.attempt));
     let last_exit = ends()
         .map(|t| (t.exit_code, t.reason.clone(), real(t.finished_at)))
         .chain(exits.last().map(|e| (e.exit_code, e.reason.clone(), e.finished)))
@@ -177,7 +178,7 @@ fn word(state: &ContainerState, cri: Option<&Container>) -> Text {
 fn evidence(facts: &PodFacts, status: Option<&ContainerStatus>, cri: Option<&Container>) -> Vec<Evidence> {
     let mut out = Vec::new();
     if let Some(status) = status {
-        let source = if facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+        let source = facts.speaker();
         let state = &status.state;
         let at = match (&state.running, &state.terminated) {
             (Some(r), _) => r.started_at,

@@ -197,7 +197,7 @@ pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
         "Failed" if !s.rejected() => {
             step.state = StageState::Failed;
             let ended = s.containers.iter().filter_map(|c| c.last_exit.as_ref().and_then(|(_, _, at)| *at));
-            step.since = ended.max().or(s.facts.api.as_ref().map(|held| held.changed));
+            step.since = ended.max().or(s.facts.spoken().map(|(_, held)| held.changed));
             step.evidence.extend(exits(s));
             let status = s.pod.map(|p| format!("{} {}", p.status.reason, p.status.message)).unwrap_or_default();
             step.evidence.push(Evidence::new(api(s), step.since, format!("phase Failed {status}").trim_end()));

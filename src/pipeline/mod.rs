@@ -1,6 +1,7 @@
 //! Owns the stages of the kubelet's sync pipeline and where a pod and its containers stand on them.
 //! It must not ask for the time, do I/O, or look at two pods at once.
 
+mod behind;
 mod container;
 mod early;
 mod evidence;

@@ -5,7 +5,7 @@ use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::place::Place;
 use super::stage::{Stage, StageState, Step};
 use super::status::{Status, kubectl_status};
-use super::{early, late, next, reason, terminating};
+use super::{behind, early, late, next, reason, terminating};
 use crate::model::PodFacts;
 use crate::objects::Pod;
 use crate::observation::{ContainerPhase, Source};
@@ -114,8 +114,10 @@ impl<'a> Steps<'a> {
 
     fn status(&self) -> (Status, Source) {
         if let Some(pod) = self.pod {
-            let from = if self.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
-            return (kubectl_status(pod, self.minor), from);
+            return match behind::caught_up(self.facts) {
+                Some(pod) => (kubectl_status(&pod, self.minor), Source::Cri),
+                None => (kubectl_status(pod, self.minor), self.facts.speaker()),
+            };
         }
         (self.runtime_status(), Source::Cri)
     }
