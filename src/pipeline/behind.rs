@@ -15,7 +15,9 @@ pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
     let mut changed = false;
     let (spec, status) = (&pod.spec, &mut pod.status);
     for status in status.init_container_statuses.iter_mut().chain(&mut status.container_statuses) {
-        let Some(container) = facts.container(&status.name).filter(|c| newest(c) > Some(held.changed)) else { continue };
+        let Some(container) = facts.container(&status.name).filter(|c| newest(c) > Some(held.changed)) else {
+            continue;
+        };
         let mut all = spec.containers.iter().chain(&spec.init_containers);
         let probed = all.any(|c| c.name == status.name && (c.readiness_probe.is_some() || c.startup_probe.is_some()));
         changed |= go_on(status, container, facts, probed);
@@ -80,42 +82,9 @@ fn go_on(status: &mut ContainerStatus, c: &Container, facts: &PodFacts, probed: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Model;
-    use crate::observation::{ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState};
-    use crate::pipeline::{Placed, Placer};
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::fixture::Node;
     use chrono::TimeDelta;
-
-    struct Node {
-        model: Model,
-        at: Time,
-        sequencers: std::collections::BTreeMap<Source, Sequencer>,
-    }
-
-    impl Node {
-        fn say(&mut self, source: Source, fact: Fact) {
-            let sequencer = self.sequencers.entry(source).or_insert_with(|| Sequencer::new(source));
-            let stamp = match fact {
-                Fact::EpochBegin => sequencer.next_epoch(0, self.at),
-                _ => sequencer.stamp(0, self.at),
-            };
-            self.model.apply(Observation { stamp, fact });
-        }
-
-        fn list(&mut self, source: Source, facts: Vec<Fact>) {
-            let live = Fact::SourceState(SourceState::Live { since: self.at });
-            let facts = [live, Fact::EpochBegin].into_iter().chain(facts).chain([Fact::EpochEnd]);
-            facts.for_each(|fact| self.say(source, fact));
-        }
-
-        fn lose(&mut self, source: Source) {
-            let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
-            self.say(source, Fact::SourceState(SourceState::Retrying { at: None, error }));
-        }
-
-        fn placed(&mut self) -> Placed {
-            Placer::default().place_all(&self.model.snapshot()).remove(0)
-        }
-    }
 
     fn pod(id: &str, restarts: u32, ready: bool, state: &str) -> Fact {
         let pod = format!(
@@ -136,8 +105,8 @@ mod tests {
     }
 
     fn node() -> Node {
-        let at = Time::from_timestamp(1_790_000_000, 0).unwrap();
-        let mut node = Node { model: Model::default(), at, sequencers: std::collections::BTreeMap::new() };
+        let mut node = Node::new();
+        let at = node.at;
         node.list(Source::ApiPods, vec![pod("one", 4, true, r#"{"running":{}}"#)]);
         node.list(Source::Cri, vec![container("one", 4, at, None)]);
         node

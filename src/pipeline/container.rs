@@ -1,8 +1,10 @@
 //! Owns where one container stands on its own small pipeline: image, create, start, run.
 //! It must not look at the pod's other containers.
 
+use chrono::TimeDelta;
+
 use super::evidence::{Evidence, earliest};
-use super::settle::{estimated_retry, settle};
+use super::settle::{back_off_of, estimated_retry, settle};
 use super::stage::{Stage, StageState};
 use crate::model::{PodFacts, never_ran, real};
 use crate::objects::{ContainerSpec, ContainerState, ContainerStatus};
@@ -156,9 +158,19 @@ pub fn place_container(
     }
     let comes_again = place.state == StageState::Failed && matches!(policy, "Always" | "OnFailure");
     if comes_again && place.retry_at.is_none() && place.running_since.is_none() && place.stage >= Stage::Start {
-        place.retry_at = place.since.and_then(|end| estimated_retry(end, place.restarts)).map(|at| (at, true));
+        place.retry_at = place.since.and_then(|end| match logged_back_off(facts, name, end) {
+            Some(delay) => Some((end + delay, false)),
+            None => estimated_retry(end, place.restarts).map(|at| (at, true)),
+        });
     }
     place
+}
+
+/// The delay that the kubelet's log has told since that end. The API shows it a sync later, and a kubelet that was
+/// started again counts from the beginning while the restarts go on.
+fn logged_back_off(facts: &PodFacts, container: &str, end: Time) -> Option<TimeDelta> {
+    let (at, error) = facts.log.as_ref()?.sync_error.as_ref()?;
+    if *at < end { None } else { back_off_of(error, container) }
 }
 
 fn word(state: &ContainerState, cri: Option<&Container>) -> Text {

@@ -5,6 +5,8 @@ mod behind;
 mod container;
 mod early;
 mod evidence;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod late;
 mod next;
 mod place;
@@ -15,6 +17,8 @@ mod stage;
 mod status;
 mod steps;
 mod terminating;
+#[cfg(test)]
+mod tests;
 
 pub use container::{ContainerKind, ContainerPlace};
 pub use evidence::{Evidence, last_event};
