@@ -123,9 +123,9 @@ fn eight_the_runtime_hangs_and_it_shows_before_the_metrics_do() {
     assert!(pleg.own.in_flight.is_some());
     assert!(pleg.scraped_at.unwrap() < at("12:41:40.489"), "no page of metrics came since");
     assert!(
-        m.header().alarms.iter().any(|a| a.contains("runtime has not answered for 19s")),
+        m.header().faults.iter().any(|a| a.text.contains("runtime has not answered for 19s")),
         "{:?}",
-        m.header().alarms
+        m.header().faults
     );
     // The first call has failed at 12:42:04, another is in flight: the silence is one and the same.
     let m = moment("12:42:14.000");
@@ -135,7 +135,7 @@ fn eight_the_runtime_hangs_and_it_shows_before_the_metrics_do() {
 #[test]
 fn nine_the_runtime_is_back_and_the_relist_that_hung_is_in_the_window() {
     let m = moment("12:42:17.000");
-    assert!(m.header().alarms.iter().all(|a| !a.contains("runtime")), "{:?}", m.header().alarms);
+    assert!(m.header().faults.iter().all(|a| !a.text.contains("runtime")), "{:?}", m.header().faults);
     let m = moment("12:42:30.000");
     let hung = m.pleg().windows.into_iter().find(|w| w.beyond > 0).expect("a window with a relist beyond 10 s");
     assert_eq!(hung.beyond, 1);

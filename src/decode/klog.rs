@@ -61,7 +61,7 @@ impl<T> Default for Joiner<T> {
 impl<T> Joiner<T> {
     /// Takes the next line; gives back the record before, once it is known to be complete.
     pub fn push(&mut self, tag: T, line: &str) -> Option<(T, String)> {
-        let line = line.strip_suffix('\r').unwrap_or(line);
+        let line = without_component(line.strip_suffix('\r').unwrap_or(line));
         if begins_record(line) {
             return self.open.replace((tag, line.to_owned()));
         }
@@ -85,6 +85,15 @@ impl<T> Joiner<T> {
     /// Lines that belong to no record.
     pub fn stray(&self) -> u64 {
         self.stray
+    }
+}
+
+/// MicroShift runs all of Kubernetes in one process and says before each line which part of it speaks.
+fn without_component(line: &str) -> &str {
+    let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-?".contains(&b));
+    match line.split_once(' ') {
+        Some((word, rest)) if !word.is_empty() && is_word(word) && begins_record(rest) => rest,
+        _ => line,
     }
 }
 
@@ -246,6 +255,18 @@ mod tests {
         assert_eq!(r.value("pods"), r#"["s/a","s/b c"]"#);
         assert_eq!(r.value("event"), r#"{"ID":"u","x":"} \" ="}"#);
         assert_eq!((r.value("end"), r.value("none")), ("true", ""));
+    }
+
+    #[test]
+    fn the_component_before_a_line_of_microshift_is_no_part_of_it() {
+        let line = "E1129 18:01:35.200065     176 kubelet.go:3531] \"Unable to register mirror pod\" node=\"n\"";
+        for before in ["kubelet", "kube-apiserver", "???"] {
+            let mut joiner = Joiner::default();
+            assert!(joiner.push((), &format!("{before} {line}")).is_none());
+            assert_eq!(joiner.push((), "kubelet \tof the record before").map(|(_, r)| r), None);
+            assert_eq!(joiner.take().map(|(_, r)| r), Some(format!("{line}\nkubelet \tof the record before")));
+        }
+        assert_eq!(without_component("failed E1129 x"), "failed E1129 x");
     }
 
     #[test]

@@ -63,6 +63,13 @@ impl Snapshot {
         due.into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
+    /// The kubelet's health has had no answer for as long as makes an alarm: what it would do next is not done.
+    pub fn kubelet_is_away(&self, now: Time) -> bool {
+        let health = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live());
+        let since = health.and_then(|facts| facts.unanswered_since());
+        since.is_some_and(|since| now - since >= TimeDelta::seconds(CALL_STALLED_S))
+    }
+
     /// The next moment after `now` at which an alarm begins without any observation.
     pub fn next_alarm(&self, now: Time) -> Option<Time> {
         self.waited_for().into_iter().map(|(deadline, _)| deadline).filter(|deadline| *deadline > now).min()

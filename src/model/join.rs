@@ -109,6 +109,21 @@ impl Model {
         events
     }
 
+    /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
+    /// is not absent.
+    pub fn has_begun(&self, source: Source) -> bool {
+        match source {
+            Source::ApiPods => self.api_pods.is_complete(),
+            Source::ApiUnbound => self.unbound_pods.is_complete(),
+            Source::ApiEvents => self.events.is_complete(),
+            Source::ApiNode => self.nodes.is_complete(),
+            Source::KubeletPods => self.kubelet_pods.is_complete(),
+            Source::Cri => self.sandboxes.is_complete() && self.containers.is_complete(),
+            Source::Pulls => self.pulls.is_complete(),
+            _ => self.sources.get(&source).is_some_and(|facts| facts.last_answer.is_some()),
+        }
+    }
+
     pub(super) fn heard(&self) -> Heard {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
         Heard {
@@ -319,20 +334,14 @@ impl Model {
             found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
         };
         let (api_trail, kubelet_trail) = (trail(&api, trails), trail(&kubelet, &self.kubelet_trails));
-        let said = api_trail.as_ref().or(kubelet_trail.as_ref());
-        let word_since = object
-            .into_iter()
-            .flat_map(|pod| pod.status.all_containers())
-            .filter_map(|c| Some((c.name.clone(), said?.word_since(&c.name)?)))
-            .collect();
         let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
-        Some(PodFacts {
+        let mut facts = PodFacts {
             key: key.clone(),
             lines: self.logs.lines_of(key, &full_name, created),
             log: self.logs.of(key, &full_name, created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
-            word_since,
+            word_since: Vec::new(),
             first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
@@ -344,7 +353,18 @@ impl Model {
             containers,
             events,
             heard: self.heard(),
-        })
+        };
+        let said = match facts.speaker() {
+            Source::ApiPods => api_trail,
+            _ => kubelet_trail,
+        };
+        facts.word_since = facts
+            .object()
+            .into_iter()
+            .flat_map(|pod| pod.status.all_containers())
+            .filter_map(|c| Some((c.name.clone(), said.as_ref()?.word_since(&c.name)?)))
+            .collect();
+        Some(facts)
     }
 }
 

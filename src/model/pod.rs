@@ -9,7 +9,7 @@ use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
 use super::trail::Exit;
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, PodDir, Sandbox, StaticPod, Time};
+use crate::observation::{Container, PodDir, Sandbox, Source, StaticPod, Time};
 use crate::text::Text;
 
 /// Which sources are live and have said all they know, so that what they do not say is absent.
@@ -79,6 +79,7 @@ impl PodFacts {
             exits: Vec::new(),
             word_since: Vec::new(),
             first_ready: None,
+            lines: Vec::new(),
             log: None,
             spans: None,
             dir: None,
@@ -93,11 +94,27 @@ impl PodFacts {
         !said && self.sandboxes.is_empty() && self.containers.is_empty()
     }
 
-    /// Spec and status: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a live API
-    /// server no longer has is gone, whatever the last page said; only a static pod lives without it.
+    /// Spec and status, in the word of [`PodFacts::spoken`].
     pub fn object(&self) -> Option<&Arc<Pod>> {
+        self.spoken().map(|(_, held)| &held.value)
+    }
+
+    /// The pod object and whose it is: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a
+    /// live API server no longer has is gone, whatever the last page said; only a static pod lives without it. An API
+    /// server that is away keeps what it said last while the kubelet goes on: then the later word is taken.
+    pub fn spoken(&self) -> Option<(Source, &Held<Pod>)> {
+        let api = self.api.as_ref().map(|held| (Source::ApiPods, held));
         let kubelet = self.kubelet.as_ref().filter(|_| !self.heard.api || self.is_static());
-        self.api.as_ref().or(kubelet).map(|held| &held.value)
+        let kubelet = kubelet.map(|held| (Source::KubeletPods, held));
+        match (api, kubelet) {
+            (Some((_, old)), Some(kubelet)) if !self.heard.api && kubelet.1.changed > old.changed => Some(kubelet),
+            _ => api.or(kubelet),
+        }
+    }
+
+    /// Whose word the pod object is.
+    pub fn speaker(&self) -> Source {
+        self.spoken().map_or(Source::KubeletPods, |(source, _)| source)
     }
 
     /// The newest sandbox: the others are left-overs until the kubelet collects them.

@@ -81,6 +81,10 @@ impl Trail {
 
     fn terminated(&mut self, container: &Text, end: &Terminated) {
         let id = bare_id(&end.container_id);
+        // Without an id and a time it is no end of anything, but the kubelet's word for a container that it does not find.
+        if id.is_empty() && real(end.started_at).is_none() && real(end.finished_at).is_none() {
+            return;
+        }
         // A container whose end the kubelet made up has no id: its end time tells it apart.
         let id = if id.is_empty() { format!("{container}@{:?}", end.finished_at) } else { id.to_owned() };
         self.add(Exit {

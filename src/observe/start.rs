@@ -67,8 +67,12 @@ struct Set<'a> {
 impl Set<'_> {
     fn add(&mut self, source: Source, attempt: impl Attempt + 'static) {
         let outlet = Outlet::new(source, self.clock, self.tx.clone());
+        let back_off = match source {
+            Source::Cri | Source::Pulls | Source::KubeletHealth => BackOff::local(),
+            _ => BackOff::default(),
+        };
         self.sources.push(source);
-        self.runtime.spawn(supervise(attempt, outlet, BackOff::default()));
+        self.runtime.spawn(supervise(attempt, outlet, back_off));
     }
 
     fn absent(&mut self, source: Source, why: &str) {

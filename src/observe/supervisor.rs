@@ -47,6 +47,14 @@ impl Default for BackOff {
     }
 }
 
+impl BackOff {
+    /// For a socket on this machine that is cheap to try: a runtime or a kubelet that is back must not be called away for
+    /// long.
+    pub fn local() -> Self {
+        Self { limit: Duration::from_secs(4), ..Self::default() }
+    }
+}
+
 /// An attempt that was live for so long proves that the next failure is a new one.
 const STABLE: Duration = Duration::from_secs(60);
 

@@ -1,8 +1,10 @@
 //! Owns where one container stands on its own small pipeline: image, create, start, run.
 //! It must not look at the pod's other containers.
 
+use chrono::TimeDelta;
+
 use super::evidence::{Evidence, earliest};
-use super::settle::{estimated_retry, settle};
+use super::settle::{back_off_of, estimated_retry, settle};
 use super::stage::{Stage, StageState};
 use crate::model::{PodFacts, never_ran, real};
 use crate::objects::{ContainerSpec, ContainerState, ContainerStatus};
@@ -53,7 +55,7 @@ pub struct ContainerPlace {
     pub word: Text,
     /// What its state says: the waiting or termination message, or the event that tells more.
     pub message: Text,
-    /// Restarts, as the API counts them, else the runtime's attempt.
+    /// Restarts, as the API counts them, or the runtime's attempt where that is further.
     pub restarts: u32,
     /// Ready, as the API says.
     pub ready: bool,
@@ -117,7 +119,8 @@ pub fn place_container(
     let created = facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| c.created_at).min();
     let create_done = earliest([created, first_event("Created")].into_iter().flatten());
     let image_done = first_event("Pulled").or(create_done);
-    let restarts = status.map(|s| s.restart_count).or(cri.map(|c| c.attempt)).unwrap_or(0);
+    // The runtime's newest run may be one that no status tells yet.
+    let restarts = status.map_or(0, |s| s.restart_count).max(cri.map_or(0, |c| c.attempt));
     let last_exit = ends()
         .map(|t| (t.exit_code, t.reason.clone(), real(t.finished_at)))
         .chain(exits.last().map(|e| (e.exit_code, e.reason.clone(), e.finished)))
@@ -155,9 +158,19 @@ pub fn place_container(
     }
     let comes_again = place.state == StageState::Failed && matches!(policy, "Always" | "OnFailure");
     if comes_again && place.retry_at.is_none() && place.running_since.is_none() && place.stage >= Stage::Start {
-        place.retry_at = place.since.and_then(|end| estimated_retry(end, place.restarts)).map(|at| (at, true));
+        place.retry_at = place.since.and_then(|end| match logged_back_off(facts, name, end) {
+            Some(delay) => Some((end + delay, false)),
+            None => estimated_retry(end, place.restarts).map(|at| (at, true)),
+        });
     }
     place
+}
+
+/// The delay that the kubelet's log has told since that end. The API shows it a sync later, and a kubelet that was
+/// started again counts from the beginning while the restarts go on.
+fn logged_back_off(facts: &PodFacts, container: &str, end: Time) -> Option<TimeDelta> {
+    let (at, error) = facts.log.as_ref()?.sync_error.as_ref()?;
+    if *at < end { None } else { back_off_of(error, container) }
 }
 
 fn word(state: &ContainerState, cri: Option<&Container>) -> Text {
@@ -177,7 +190,7 @@ fn word(state: &ContainerState, cri: Option<&Container>) -> Text {
 fn evidence(facts: &PodFacts, status: Option<&ContainerStatus>, cri: Option<&Container>) -> Vec<Evidence> {
     let mut out = Vec::new();
     if let Some(status) = status {
-        let source = if facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+        let source = facts.speaker();
         let state = &status.state;
         let at = match (&state.running, &state.terminated) {
             (Some(r), _) => r.started_at,

@@ -209,7 +209,7 @@ fn first_attempt(s: &Steps) -> Option<Evidence> {
 
 /// The source of the pod object.
 pub(super) fn api(s: &Steps) -> Source {
-    if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods }
+    s.facts.speaker()
 }
 
 /// Every earlier stage is passed, or cannot be told.

@@ -170,6 +170,9 @@ pub(super) fn ready(s: &Steps, before: &[Step]) -> Step {
         step.until = s.facts.first_ready;
     } else if step.state == StageState::Active && running_failed(s) {
         step.state = StageState::Waiting;
+    } else if step.state == StageState::Active && open_gates(s).is_empty() && pod.status.is_true("ContainersReady") {
+        // The containers are ready all along: it was the pod that was marked, and not before the condition changed.
+        step.since = step.since.max(condition.and_then(|c| c.last_transition_time));
     } else if step.state == StageState::Active && !open_gates(s).is_empty() {
         step.state = StageState::Waiting;
         step.since = pod.status.condition("ContainersReady").and_then(|c| c.last_transition_time).or(step.since);
@@ -197,7 +200,7 @@ pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
         "Failed" if !s.rejected() => {
             step.state = StageState::Failed;
             let ended = s.containers.iter().filter_map(|c| c.last_exit.as_ref().and_then(|(_, _, at)| *at));
-            step.since = ended.max().or(s.facts.api.as_ref().map(|held| held.changed));
+            step.since = ended.max().or(s.facts.spoken().map(|(_, held)| held.changed));
             step.evidence.extend(exits(s));
             let status = s.pod.map(|p| format!("{} {}", p.status.reason, p.status.message)).unwrap_or_default();
             step.evidence.push(Evidence::new(api(s), step.since, format!("phase Failed {status}").trim_end()));
@@ -212,9 +215,19 @@ pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
             step.state = StageState::Active;
             step.since = first_start(s);
         }
+        // Of a pod that only the runtime knows.
+        "" if s.pod.is_none() && s.apps().next().is_some() && s.apps().all(ended_well) => {
+            step.state = StageState::Done;
+            step.since = first_start(s);
+            step.until = ends().max();
+        }
         _ => {}
     }
     step
+}
+
+fn ended_well(c: &ContainerPlace) -> bool {
+    c.stage == Stage::Running && c.state == StageState::Done
 }
 
 /// A container of the running group has run and is down.

@@ -1,10 +1,13 @@
 //! Owns the stages of the kubelet's sync pipeline and where a pod and its containers stand on them.
 //! It must not ask for the time, do I/O, or look at two pods at once.
 
+mod behind;
 mod container;
 mod disk;
 mod early;
 mod evidence;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod late;
 mod next;
 mod place;
@@ -15,6 +18,8 @@ mod stage;
 mod status;
 mod steps;
 mod terminating;
+#[cfg(test)]
+mod tests;
 
 pub use container::{ContainerKind, ContainerPlace};
 pub use evidence::{Evidence, last_event};

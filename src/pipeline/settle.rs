@@ -216,6 +216,12 @@ fn back_off(message: &str) -> Option<TimeDelta> {
     (seconds > 0.0 && seconds < 1e6 && number.is_empty()).then(|| TimeDelta::milliseconds((seconds * 1000.0) as i64))
 }
 
+/// The same for one container in a line of the log, which quotes one such message for each container that waits.
+pub(super) fn back_off_of(error: &str, container: &str) -> Option<TimeDelta> {
+    let (before, _) = error.split_once(&format!(" restarting failed container={container} "))?;
+    back_off(before.get(before.rfind("back-off ")?..)?)
+}
+
 /// When a container that ended at `end` may start again: at once the first time, then after a delay that doubles with
 /// every restart (pkg/kubelet/kubelet.go, MaxCrashLoopBackOff). The API shows the end and not yet the back-off.
 pub(super) fn estimated_retry(end: Time, restarts: u32) -> Option<Time> {
@@ -242,5 +248,12 @@ mod tests {
         assert_eq!(of("back-off 5m0s restarting"), Some(300));
         assert_eq!(of("back-off soon restarting"), None);
         assert_eq!(of("Back-off pulling image"), None);
+    }
+
+    #[test]
+    fn back_off_of_one_container_in_the_log() {
+        let error = r#"[failed to "StartContainer" for "a" with CrashLoopBackOff: "back-off 10s restarting failed container=a pod=p_n(u)", failed to "StartContainer" for "b" with CrashLoopBackOff: "back-off 2m40s restarting failed container=b pod=p_n(u)"]"#;
+        let of = |container: &str| back_off_of(error, container).map(|d| d.num_seconds());
+        assert_eq!((of("a"), of("b"), of("c")), (Some(10), Some(160), None));
     }
 }

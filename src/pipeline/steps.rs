@@ -5,9 +5,9 @@ use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::place::Place;
 use super::stage::{Stage, StageState, Step};
 use super::status::{Status, kubectl_status};
-use super::{early, late, next, reason, terminating};
+use super::{behind, early, late, next, reason, terminating};
 use crate::model::PodFacts;
-use crate::objects::Pod;
+use crate::objects::{ContainerStatus, Pod};
 use crate::observation::{ContainerPhase, Source};
 use crate::text::Text;
 
@@ -86,7 +86,7 @@ impl<'a> Steps<'a> {
 
     /// Refused by the kubelet before anything of it ran.
     pub fn rejected(&self) -> bool {
-        let says_so = self.pod.is_some_and(|p| p.status.message.starts_with("Pod was rejected"));
+        let says_so = self.pod.is_some_and(says_rejected);
         self.phase() == "Failed"
             && !self.ever_created()
             && (says_so || self.facts.log.as_ref().is_some_and(|l| l.denied.is_some()))
@@ -114,8 +114,10 @@ impl<'a> Steps<'a> {
 
     fn status(&self) -> (Status, Source) {
         if let Some(pod) = self.pod {
-            let from = if self.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
-            return (kubectl_status(pod, self.minor), from);
+            return match behind::caught_up(self.facts) {
+                Some(pod) => (kubectl_status(&pod, self.minor), Source::Cri),
+                None => (kubectl_status(pod, self.minor), self.facts.speaker()),
+            };
         }
         (self.runtime_status(), Source::Cri)
     }
@@ -124,8 +126,9 @@ impl<'a> Steps<'a> {
     fn runtime_status(&self) -> Status {
         let phase = |c: &ContainerPlace| self.facts.container(&c.name).map(|c| c.phase);
         let ready = self.containers.iter().filter(|c| phase(c) == Some(ContainerPhase::Running)).count();
-        let ended =
-            self.containers.iter().rev().find_map(|c| c.last_exit.as_ref().filter(|_| c.running_since.is_none()));
+        let down = self.containers.iter().filter(|c| c.running_since.is_none()).filter_map(|c| c.last_exit.as_ref());
+        // What failed is the pod's word, as kubectl's is, whatever ended well before it.
+        let ended = down.max_by_key(|(code, _, at)| (*code != 0, *at));
         let word: Text = match ended {
             _ if self.containers.is_empty() => "ContainerCreating".into(),
             _ if ready > 0 => "Running".into(),
@@ -143,10 +146,21 @@ impl<'a> Steps<'a> {
     }
 }
 
+/// The kubelet's word for a pod that it did not admit.
+fn says_rejected(pod: &Pod) -> bool {
+    pod.status.message.starts_with("Pod was rejected")
+}
+
 fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
     let Some(pod) = pod else { return from_runtime(facts) };
     let policy = &pod.spec.restart_policy;
-    let status = |name: &str| pod.status.all_containers().find(|s| s.name == name);
+    // A kubelet that is started again makes up an end for every container that it does not find, also for those of a pod
+    // that it had rejected: nothing of that has happened.
+    let refused = says_rejected(pod) && facts.containers.is_empty();
+    let made_up = |s: &ContainerStatus| {
+        s.container_id.is_empty() && s.state.terminated.as_ref().is_some_and(|t| t.reason == "ContainerStatusUnknown")
+    };
+    let status = |name: &str| pod.status.all_containers().find(|s| s.name == name && !(refused && made_up(s)));
     let mut out = Vec::new();
     for spec in &pod.spec.init_containers {
         let kind = if spec.is_sidecar() { ContainerKind::Sidecar } else { ContainerKind::Init };
@@ -167,5 +181,15 @@ fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
     names.sort();
     names.dedup();
     let spec = |name: &Text| crate::objects::ContainerSpec { name: name.clone(), ..Default::default() };
-    names.into_iter().map(|name| place_container(facts, &spec(name), None, ContainerKind::App, "")).collect()
+    let mut places: Vec<_> =
+        names.into_iter().map(|name| place_container(facts, &spec(name), None, ContainerKind::App, "")).collect();
+    // Nothing says whether what ended well is started again; what was started again before is taken for what is.
+    if places.iter().all(|c| c.running_since.is_none())
+        && let Some(last) = places.iter_mut().max_by_key(|c| c.since)
+        && (last.stage, last.state) == (Stage::Running, StageState::Done)
+        && last.restarts > 0
+    {
+        last.state = StageState::Failed;
+    }
+    places
 }

@@ -37,7 +37,7 @@ pub fn pod_change(moment: &Moment, change: &Change) -> PodChange {
         kind: "PodChange",
         now: Stamp(moment.now),
         change: change.what.name(),
-        pod: json_pods::pod(&change.placed, moment.now),
+        pod: json_pods::pod(&change.placed, &change.row, moment.now),
     }
 }
 

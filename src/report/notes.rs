@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::Alarm;
 use crate::observation::{Source, SourceState};
 use crate::view::Moment;
 
@@ -52,8 +51,8 @@ impl NoteNews {
 
 fn all(moment: &Moment) -> Vec<Note> {
     let header = moment.header();
-    let alarms = moment.alarms.iter().zip(header.alarms);
-    let mut notes: Vec<Note> = alarms.map(|(alarm, text)| Note { about: about(alarm), text }).collect();
+    let mut notes: Vec<Note> =
+        header.faults.iter().map(|fault| Note { about: fault.about.clone(), text: fault.to_string() }).collect();
     let plain = |text: String| Note { about: text.clone(), text };
     if matches!(header.ready, "NotReady" | "Unknown") {
         notes.push(plain(format!("the node is {}", header.ready)));
@@ -81,14 +80,6 @@ fn all(moment: &Moment) -> Vec<Note> {
         notes.push(Note { about: String::new(), text: format!("nothing is known from {}", missing.join(", ")) });
     }
     notes
-}
-
-fn about(alarm: &Alarm) -> String {
-    match alarm {
-        Alarm::Unanswered { source, .. } => format!("{} does not answer", source.name()),
-        Alarm::PlegSilent { .. } => "PLEG does not relist".into(),
-        Alarm::PullStalled { reference, .. } => format!("the pull of {} does not move", reference.one_line()),
-    }
 }
 
 fn is_missing(moment: &Moment, source: Source) -> bool {

@@ -19,6 +19,10 @@ pub fn sentence(moment: &Moment, pleg: &PlegView) -> String {
                  the kubelet's relist waits for the same two calls"
             )
         }
+        "down" => {
+            let waited = pleg.unanswered_for(now).map(human_duration).unwrap_or_default();
+            format!("the container runtime cannot be reached for {waited}; the kubelet's relists fail at once too")
+        }
         "silent" => format!(
             "no relist has begun for {age}, the kubelet calls PLEG unhealthy after {} and the node goes NotReady",
             human_duration(pleg.threshold)

@@ -116,13 +116,14 @@ impl Live {
         self.pass().map(|_| ())
     }
 
-    /// Every source that was started has answered, or has said why not.
+    /// Every source that was started has told all that it had to tell at first, or has said why not. A list that is still
+    /// coming in would be shown as pods without events, or as a node without half of its pods.
     fn is_settled(&mut self) -> bool {
         let sources = self.model.snapshot().sources;
         self.expected.iter().all(|source| {
             sources.get(source).is_some_and(|facts| match facts.state {
                 SourceState::Connecting => false,
-                SourceState::Live { .. } => facts.last_answer.is_some(),
+                SourceState::Live { .. } => self.model.has_begun(*source),
                 _ => true,
             })
         })
@@ -140,5 +141,30 @@ impl Live {
     /// When the recording cannot be written.
     pub fn finish(self) -> Result<Option<(u64, u64)>, RecordError> {
         self.recorder.map(Recorder::finish).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Fact, Sequencer};
+
+    #[test]
+    fn a_list_that_is_still_coming_in_is_waited_for() {
+        let at = Time::from_timestamp(1_790_000_000, 0).unwrap();
+        let (tx, rx) = tokio::sync::mpsc::channel(16);
+        let mut live = Live::new(rx, vec![Source::ApiEvents]);
+        let mut seq = Sequencer::new(Source::ApiEvents);
+        let mut say = |fact, epoch: bool| {
+            let stamp = if epoch { seq.next_epoch(0, at) } else { seq.stamp(0, at) };
+            tx.try_send(Observation { stamp, fact }).unwrap();
+        };
+        say(Fact::SourceState(SourceState::Live { since: at }), false);
+        say(Fact::EpochBegin, true);
+        live.pass().unwrap();
+        assert!(!live.is_settled(), "the list has only begun");
+        say(Fact::EpochEnd, false);
+        live.pass().unwrap();
+        assert!(live.is_settled());
     }
 }

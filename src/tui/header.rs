@@ -26,8 +26,11 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, paused: bool, th
     }
     let header = &picture.header;
     let node = if header.node.is_empty() { "node unknown" } else { header.node.as_str() };
+    // What nobody vouches for now is neither good nor bad, but old.
+    let old = format!("{} {} ago", header.ready, header.ready_age);
     let ready = match header.ready {
         "" => ("", Role::Muted),
+        _ if !header.ready_age.is_empty() => (old.as_str(), Role::Slow),
         "Ready" => ("Ready", Role::Good),
         other => (other, Role::Trouble),
     };

@@ -33,7 +33,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
     let verdict = pleg.verdict(now);
     let role = match verdict {
         "ok" => Role::Good,
-        "silent" | "hanging" => Role::Trouble,
+        "silent" | "hanging" | "down" => Role::Trouble,
         "slow" | "stale" => Role::Slow,
         _ => Role::Muted,
     };

@@ -31,7 +31,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
         return;
     };
     let now = picture.moment.now;
-    let detail = Detail::new(placed, now);
+    let mut detail = Detail::new(placed, now);
+    if let Some(row) = picture.moment.rows().iter().find(|row| row.key == placed.facts.key) {
+        detail.row.next.clone_from(&row.next);
+    }
     let heading = heading(&detail, open.gone, usize::from(area.width), theme);
     for (row, line) in (0..area.height).zip(&heading) {
         put_line(buffer, area, row, line);

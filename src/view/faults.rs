@@ -14,6 +14,8 @@ pub struct Fault {
     pub text: String,
     /// `[cause]`, with how sure where that matters; empty for an alarm that no finding tells.
     pub cause: String,
+    /// What it is about, in words that stay the same while it lasts.
+    pub about: String,
 }
 
 impl std::fmt::Display for Fault {
@@ -36,10 +38,19 @@ pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault
             None => format!("the node: {}", finding.title),
         };
         let sure = if finding.confidence == Confidence::Possible { "perhaps " } else { "" };
-        out.push(Fault { text, cause: format!("[{sure}{}]", finding.cause) });
+        out.push(Fault { text, cause: format!("[{sure}{}]", finding.cause), about: finding.cause.to_string() });
     }
-    out.extend(untold.into_iter().map(|alarm| Fault { text: alarm_text(alarm, now), cause: String::new() }));
+    let alone = |alarm: &Alarm| Fault { text: alarm_text(alarm, now), cause: String::new(), about: about(alarm) };
+    out.extend(untold.into_iter().map(alone));
     out
+}
+
+fn about(alarm: &Alarm) -> String {
+    match alarm {
+        Alarm::Unanswered { source, .. } => format!("{} does not answer", source.name()),
+        Alarm::PlegSilent { .. } => "PLEG does not relist".into(),
+        Alarm::PullStalled { reference, .. } => format!("the pull of {} does not move", reference.one_line()),
+    }
 }
 
 fn is_told_by(alarm: &Alarm, cause: &str) -> bool {

@@ -5,7 +5,7 @@ use super::faults::{Fault, faults};
 use super::words::{ago, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
 use crate::model::SourceFacts;
-use crate::observation::{Source, Time};
+use crate::observation::{Source, SourceState, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
 
@@ -67,6 +67,8 @@ pub struct Header {
     pub node: Text,
     /// Ready condition of the node: `Ready`, `NotReady`, `Unknown`, or empty.
     pub ready: &'static str,
+    /// How long ago that was told, while its source is away; empty while it answers.
+    pub ready_age: String,
     /// Conditions that are not as they should be, with the reason.
     pub conditions: Vec<String>,
     /// Cordoned.
@@ -101,6 +103,13 @@ impl Header {
             Some(_) => "Unknown",
             None => "",
         };
+        let ready_age = snapshot
+            .sources
+            .get(&Source::ApiNode)
+            .filter(|facts| matches!(facts.state, SourceState::Retrying { .. } | SourceState::Forbidden { .. }))
+            .and_then(|facts| facts.last_answer)
+            .map(|at| human_duration(ago(now, at)))
+            .unwrap_or_default();
         let wrong = |c: &&crate::objects::Condition| (c.kind == "Ready") != c.is_true();
         let conditions = node
             .into_iter()
@@ -145,6 +154,7 @@ impl Header {
             now,
             node: node.map(|n| n.metadata.name.clone()).unwrap_or_default(),
             ready,
+            ready_age,
             conditions,
             unschedulable: node.is_some_and(|n| n.spec.unschedulable),
             lease: LeaseLine::of(moment),

@@ -33,7 +33,12 @@ impl Moment {
         let pods = Arc::new(rounds.placer.place_all(&snapshot));
         let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
-        let rows = Arc::new(rows(&pods, &found, rounds, now));
+        let mut rows = rows(&pods, &found, rounds, now);
+        if snapshot.kubelet_is_away(now) {
+            // Restarts, pulls and kills are the kubelet's to do: a countdown would promise what does not come.
+            rows.iter_mut().filter(|r| !r.next.is_empty()).for_each(|r| r.next = "when kubelet is back".into());
+        }
+        let rows = Arc::new(rows);
         Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
     }
 
@@ -103,4 +108,64 @@ fn rows(pods: &[Placed], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> 
     let mut rows: Vec<Row> = pods.iter().map(row).collect();
     rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
+    use crate::pipeline::fixture::Node;
+
+    fn moment(node: &mut Node) -> Moment {
+        Moment::new(node.snapshot(), &mut Rounds::default(), node.at)
+    }
+
+    fn fails(node: &mut Node, source: Source, call: Call) {
+        let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
+        node.say(source, Fact::CallBegin(call));
+        node.say(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
+        node.lose(source);
+    }
+
+    #[test]
+    fn a_runtime_that_is_not_there_does_not_hang() {
+        let mut node = Node::new();
+        node.list(Source::Cri, Vec::new());
+        fails(&mut node, Source::Cri, Call::CriList);
+        node.at += TimeDelta::seconds(11);
+        assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
+        node.say(Source::Cri, Fact::CallBegin(Call::CriList));
+        assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
+    }
+
+    #[test]
+    fn a_node_that_nobody_vouches_for_is_shown_with_its_age() {
+        let mut node = Node::new();
+        let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
+        assert_eq!(moment(&mut node).header().ready_age, "");
+        node.lose(Source::ApiNode);
+        node.at += TimeDelta::seconds(70);
+        let header = moment(&mut node).header();
+        assert_eq!((header.ready, header.ready_age.as_str()), ("Ready", "70s"));
+    }
+
+    #[test]
+    fn nothing_is_promised_for_a_kubelet_that_is_away() {
+        let mut node = Node::new();
+        let ended = json!({"exitCode": 1, "reason": "Error", "startedAt": node.at, "finishedAt": node.at});
+        let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4, "state": {"terminated": ended}}]}});
+        node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+        node.list(Source::KubeletHealth, Vec::new());
+        let next = |node: &mut Node| moment(node).rows()[0].next.clone();
+        assert_eq!(next(&mut node), "restart in ~80s");
+        fails(&mut node, Source::KubeletHealth, Call::Healthz);
+        node.at += TimeDelta::seconds(11);
+        assert_eq!(next(&mut node), "when kubelet is back");
+    }
 }

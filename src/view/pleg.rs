@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 
 use super::Moment;
 use super::words::ago;
-use crate::model::{Calls, OperationWindow, RelistWindow};
-use crate::observation::{Call, Source, Time};
+use crate::model::{Calls, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
+use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 
 /// A page of metrics older than this says nothing about now, seconds: three scrapes.
 pub const METRICS_STALE_S: i64 = 30;
@@ -26,8 +26,10 @@ pub struct PlegView {
     pub threshold: TimeDelta,
     /// When the metrics were last read.
     pub scraped_at: Option<Time>,
-    /// The metrics are too old to speak of now.
+    /// The metrics are too old to speak of now, or cannot be read any more.
     pub stale: bool,
+    /// The runtime's socket is not there or lets nobody in: calls fail at once, ours and the kubelet's.
+    pub unreachable: bool,
     /// Our own timing of ListPodSandbox and ListContainers.
     pub own: Calls,
     /// When a scrape showed that the kubelet had restarted.
@@ -42,6 +44,15 @@ impl PlegView {
         let kubelet = &snapshot.kubelet;
         let own = snapshot.sources.get(&Source::Cri).and_then(|s| s.calls.get(&Call::CriList)).cloned();
         let scraped_at = kubelet.scraped_at();
+        let source = |source| snapshot.sources.get(&source);
+        let stalled = TimeDelta::seconds(crate::model::CALL_STALLED_S);
+        let unread = source(Source::KubeletMetrics)
+            .filter(|facts| matches!(facts.state, SourceState::Retrying { .. }))
+            .and_then(|facts| facts.unanswered_since())
+            .is_some_and(|since| now - since >= stalled);
+        let unreachable = source(Source::Cri).is_some_and(
+            |facts| matches!(&facts.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable),
+        );
         Self {
             windows: kubelet.windows.iter().cloned().collect(),
             total: kubelet.relists_in_all(),
@@ -49,22 +60,27 @@ impl PlegView {
             last_seen_age: kubelet.last_seen().map(|at| ago(now, at)),
             threshold: kubelet.relist_threshold(),
             scraped_at,
-            stale: scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
+            stale: unread || scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
+            unreachable,
             own: own.unwrap_or_default(),
             restarted: kubelet.restarted,
             operations: kubelet.operations.clone(),
         }
     }
 
-    /// What PLEG does, in one word: `silent`, `slow`, `hanging` (our own call has no answer), `stale`, `ok` or `unknown`.
+    /// What PLEG does, in one word: `down` (the runtime cannot be reached), `hanging` (our own call has no answer),
+    /// `silent`, `stale`, `slow`, `ok` or `unknown`.
     pub fn verdict(&self, now: Time) -> &'static str {
         let waiting =
             self.own.unanswered_since.is_some_and(|at| now - at >= TimeDelta::seconds(crate::model::CALL_STALLED_S));
+        // A relist that still runs shows only as one that is missing: without events the next comes a second after the last.
+        let missing = |w: &RelistWindow| w.relists == 0 && self.threshold == TimeDelta::seconds(RELIST_THRESHOLD_S);
         match self.windows.last() {
+            _ if waiting && self.unreachable && self.own.in_flight.is_none() => "down",
             _ if waiting => "hanging",
             _ if self.last_seen_age.is_some_and(|age| age >= self.threshold) => "silent",
             _ if self.stale && self.scraped_at.is_some() => "stale",
-            Some(w) if w.mean.is_some_and(|mean| mean >= 1.0) || w.beyond > 0 => "slow",
+            Some(w) if w.mean.is_some_and(|mean| mean >= 1.0) || w.beyond > 0 || missing(w) => "slow",
             Some(_) => "ok",
             None => "unknown",
         }

@@ -99,7 +99,9 @@ impl Row {
     pub fn new(placed: &Placed, now: Time) -> Self {
         let (facts, place) = (&placed.facts, &placed.place);
         let in_stage_for = place.since.map(|since| (now - since).max(TimeDelta::zero()));
-        let created = facts.object().and_then(|pod| pod.metadata.creation_timestamp);
+        // The kubelet has no such time of a static pod; its mirror has.
+        let api = || facts.api.as_ref().map(|held| &held.value);
+        let created = facts.object().into_iter().chain(api()).find_map(|pod| pod.metadata.creation_timestamp);
         Self {
             key: facts.key.clone(),
             namespace: facts.namespace.clone(),

@@ -44,7 +44,7 @@ fn matters(s: &Subject, c: &ContainerPlace) -> bool {
 }
 
 fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
-    let source = if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+    let source = s.facts.speaker();
     let status = s.facts.object().and_then(|p| p.status.all_containers().find(|st| st.name == c.name));
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];

@@ -26,7 +26,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         out.push(property(place.status_from, "static", ""));
     }
     let Some(pod) = s.facts.object() else { return };
-    let source = if s.facts.api.is_some() { Source::ApiPods } else { Source::KubeletPods };
+    let source = s.facts.speaker();
     conditions(s, pod, source, out);
     traits(pod, source, s.now, out);
     let status = &pod.status;

@@ -1,0 +1,113 @@
+//! Owns tests of whole pods: what one kind of node shows, and where the pod then stands.
+//! It must not test what one function does.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::fixture::Node;
+use super::{Place, Stage, StageState};
+use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+
+fn pod(status: Value) -> Fact {
+    let mut pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+        "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "app"}]}});
+    pod["status"] = status;
+    Fact::Pod(serde_json::from_value(pod).unwrap())
+}
+
+fn sandbox(at: Time) -> Fact {
+    let json = json!({"id": "s", "pod": "p", "name": "p", "namespace": "n", "uid": "u", "attempt": 0, "ready": true,
+        "created_at": at});
+    Fact::Sandbox(serde_json::from_value(json).unwrap())
+}
+
+fn container(name: &str, attempt: u32, ended: Time, code: i32) -> Fact {
+    let reason = if code == 0 { "Completed" } else { "Error" };
+    let json = json!({"id": format!("{name}{attempt}"), "sandbox": "s", "name": name, "pod": "p", "namespace": "n",
+        "uid": "u", "attempt": attempt, "phase": "exited", "created_at": ended, "started_at": ended,
+        "finished_at": ended, "exit_code": code, "reason": reason});
+    Fact::Container(serde_json::from_value(json).unwrap())
+}
+
+fn place(node: &mut Node) -> Place {
+    (*node.placed().place).clone()
+}
+
+#[test]
+fn a_rejected_pod_did_not_run_though_a_new_kubelet_makes_up_an_end() {
+    let mut node = Node::new();
+    let terminated = json!({"exitCode": 137, "reason": "ContainerStatusUnknown", "startedAt": null, "finishedAt": null,
+        "message": "The container could not be located when the pod was terminated"});
+    let status = json!({"phase": "Failed", "reason": "OutOfcpu", "startTime": "2026-09-21T13:00:00Z",
+        "message": "Pod was rejected: Node didn't have enough resource: cpu",
+        "containerStatuses": [{"name": "app", "state": {"terminated": terminated}}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    node.list(Source::Cri, Vec::new());
+    let place = place(&mut node);
+    assert_eq!(place.status.word, "ContainerStatusUnknown", "as kubectl has it");
+    assert_eq!((place.stage, place.state), (Stage::Admission, StageState::Failed));
+    let passed = place.steps.iter().filter(|s| s.stage > Stage::Admission && s.state == StageState::Done);
+    assert_eq!(passed.count(), 0);
+}
+
+#[test]
+fn what_ended_is_not_running_where_only_the_runtime_knows_the_pod() {
+    let said = |containers: &[(&str, u32, i64, i32)]| {
+        let mut node = Node::new();
+        let at = node.at;
+        let ended = |s: i64| at - TimeDelta::seconds(s);
+        let containers =
+            containers.iter().map(|(name, attempt, ago, code)| container(name, *attempt, ended(*ago), *code));
+        node.list(Source::Cri, [sandbox(ended(90))].into_iter().chain(containers).collect());
+        let place = place(&mut node);
+        (place.status.word.to_string(), place.stage, place.state)
+    };
+    let running = Stage::Running;
+    assert_eq!(said(&[("job", 0, 5, 0)]), ("Completed".into(), running, StageState::Done));
+    assert_eq!(
+        said(&[("app", 4, 5, 0)]),
+        ("Completed".into(), running, StageState::Failed),
+        "it was started again before"
+    );
+    assert_eq!(said(&[("bad", 2, 5, 7), ("ok", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
+    assert_eq!(said(&[("a", 2, 5, 7), ("z", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
+}
+
+#[test]
+fn a_pod_that_the_node_controller_marked_is_not_ready_since_then() {
+    let mut node = Node::new();
+    let condition =
+        |kind: &str, status: &str, at: &str| json!({"type": kind, "status": status, "lastTransitionTime": at});
+    let began = "2026-09-21T13:00:00Z";
+    let status = json!({"phase": "Running", "startTime": began,
+        "conditions": [condition("Initialized", "True", began), condition("ContainersReady", "True", began),
+            condition("Ready", "False", "2026-09-21T13:50:00Z")],
+        "containerStatuses": [{"name": "app", "ready": true, "started": true, "containerID": "containerd://1",
+            "state": {"running": {"startedAt": began}}}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    let place = place(&mut node);
+    assert_eq!((place.stage, place.state), (Stage::Ready, StageState::Active));
+    assert_eq!(place.since.map(|at| at.to_rfc3339()), Some("2026-09-21T13:50:00+00:00".into()));
+}
+
+#[test]
+fn the_kubelets_log_tells_the_back_off_of_a_kubelet_that_began_anew() {
+    let mut node = Node::new();
+    let ended = node.at;
+    let status = json!({"phase": "Running", "startTime": "2026-09-21T13:00:00Z",
+        "containerStatuses": [{"name": "app", "restartCount": 13, "containerID": "containerd://app13", "state": {"terminated":
+            {"exitCode": 1, "reason": "Error", "containerID": "containerd://app13", "startedAt": ended, "finishedAt": ended}}}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    let next = |node: &mut Node| place(node).next.map(|n| ((n.at - ended).num_seconds(), n.estimated));
+    assert_eq!(next(&mut node), Some((300, true)));
+    let error = r#"failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 20s restarting failed container=app pod=p_n(u)""#;
+    let entry = LogEntry {
+        at: ended + TimeDelta::milliseconds(400),
+        uid: "u".into(),
+        pod: "n/p".into(),
+        what: LogKind::SyncError { error: error.into() },
+        severe: true,
+    };
+    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    assert_eq!(next(&mut node), Some((20, false)));
+}
