@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{
     ContainerDir, Fact, Observation, PodDir, Sandbox, Sequencer, Source, SourceError, SourceState, StaticPod, Time,
@@ -13,7 +14,7 @@ use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
 use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{BackOff, Clock, CriSource, Outlet, supervise, tls};
-use kpodtrace::pipeline::{Placed, Placer, Stage, StageState};
+use kpodtrace::pipeline::{Placed, Stage, StageState};
 use kpodtrace::view::{Moment, Trouble};
 use proptest::prelude::*;
 use serde_json::json;
@@ -62,7 +63,7 @@ impl Said {
     }
 
     fn moment(&self) -> Moment {
-        Moment::new(self.snapshot(), &mut Placer::default(), time(self.second + 100))
+        Moment::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
     }
 }
 
@@ -324,7 +325,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = Moment::new(snapshot, &mut Placer::default(), chrono::Utc::now());
+    let moment = Moment::new(snapshot, &mut Rounds::default(), chrono::Utc::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);

@@ -109,9 +109,7 @@ impl Logs {
     /// Keeps a line of any log; returns the key under which a pod is touched.
     pub(super) fn line(&mut self, source: Source, entry: &LogEntry) -> Option<Text> {
         let key = if entry.pod.is_empty() { &entry.uid } else { &entry.pod };
-        if entry.what.text().is_none() {
-            return None;
-        }
+        entry.what.text()?;
         if key.is_empty() {
             Arc::make_mut(&mut self.lines).take(source, entry, true);
             return None;

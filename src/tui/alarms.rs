@@ -30,8 +30,11 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
         true => faults.len(),
         false => rows.saturating_sub(1).min(SHOWN),
     };
-    let more = (shown < faults.len())
-        .then(|| Fault { text: format!("and {} more", faults.len() - shown), cause: String::new(), about: String::new() });
+    let more = (shown < faults.len()).then(|| Fault {
+        text: format!("and {} more", faults.len() - shown),
+        cause: String::new(),
+        about: String::new(),
+    });
     for (y, fault) in (area.y..area.bottom()).zip(faults.iter().take(shown).cloned().chain(more)) {
         // The cause is what leads on: the sentence gives way to it.
         let end = area.right().saturating_sub(width(&fault.cause) as u16 + 1).max(area.right() / 2);

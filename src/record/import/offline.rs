@@ -73,7 +73,7 @@ pub fn examine(
             }
             LogOf::Kubelet => (Source::KubeletLog, kubelet(lines, reference)),
             LogOf::Runtime => (Source::RuntimeLog, each(lines, reference, runtime)),
-            LogOf::Kernel => (Source::KernelLog, each(lines, reference, |text, at| kernel_entry(text, at))),
+            LogOf::Kernel => (Source::KernelLog, each(lines, reference, kernel_entry)),
             LogOf::Other => (Source::OtherLog, each(lines, reference, any)),
             LogOf::Container(name) => {
                 let container = Text::new(name);
