@@ -167,7 +167,7 @@ fn kubectl_objects_as_a_table() {
     assert_eq!(code, 0, "{err}");
     let mut lines = out.lines();
     let head: Vec<_> = lines.next().unwrap().split_whitespace().collect();
-    let names = "NAMESPACE NAME READY STATUS RESTARTS AGE STAGE STATE IN-STAGE NEXT REASON";
+    let names = "NAMESPACE NAME READY STATUS RESTARTS AGE STAGE STATE IN-STAGE NEXT WHY";
     assert_eq!(head, names.split(' ').collect::<Vec<_>>());
     assert!(lines.all(|line| line.split_whitespace().count() >= head.len() - 1), "{out}");
     assert!(out.contains("lab-static-node-a"), "{out}");

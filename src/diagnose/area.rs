@@ -51,7 +51,7 @@ const ENVELOPES: &[(Kind, &str)] = &[
     ),
     (
         Kind::Create,
-        r"CreateContainerError|CreateContainer|/containers/create|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container",
+        r"CreateContainerError|CreateContainer|/containers/create|create containerd container|reserve container name|generate (container|the container|spec)|container create failed|Error creating container|PreCreateHookError|create container\b",
     ),
     (
         Kind::Start,

@@ -83,7 +83,7 @@ fn go_on(status: &mut ContainerStatus, c: &Container, facts: &PodFacts, probed: 
 mod tests {
     use super::*;
     use crate::observation::{Fact, Source};
-    use crate::pipeline::fixture::Node;
+    use crate::pipeline::tests::fixture::Node;
     use chrono::TimeDelta;
 
     fn pod(id: &str, restarts: u32, ready: bool, state: &str) -> Fact {

@@ -6,8 +6,6 @@ mod container;
 mod disk;
 mod early;
 mod evidence;
-#[cfg(test)]
-pub(crate) mod fixture;
 mod late;
 mod next;
 mod place;
@@ -19,7 +17,7 @@ mod status;
 mod steps;
 mod terminating;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use container::{ContainerKind, ContainerPlace};
 pub use evidence::{Evidence, last_event};

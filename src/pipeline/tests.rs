@@ -4,9 +4,11 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::fixture::Node;
+pub(crate) mod fixture;
+
 use super::{Place, Stage, StageState};
 use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use fixture::Node;
 
 fn pod(status: Value) -> Fact {
     let mut pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},

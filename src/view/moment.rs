@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
     use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
-    use crate::pipeline::fixture::Node;
+    use crate::pipeline::tests::fixture::Node;
 
     fn moment(node: &mut Node) -> Moment {
         Moment::new(node.snapshot(), &mut Rounds::default(), node.at)
