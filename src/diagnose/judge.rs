@@ -26,6 +26,8 @@ pub(super) struct Bench<'a> {
     /// Names of the subject, for texts and commands.
     pub vars: &'a dyn Fn(&str) -> Vars,
     pub next: Option<Next>,
+    /// Only what is the node's own: what its logs say of single pods is told of those.
+    pub of_node: bool,
 }
 
 struct Candidate<'a> {
@@ -44,6 +46,9 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
     for hit in bench.book.hits(signals) {
         let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
         let Some(cause) = bench.book.cause(&rule.cause) else { continue };
+        if bench.of_node && matches!(cause.place, Place::Stage(_)) {
+            continue;
+        }
         let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
         let unsure = match rule.confidence {
             Confidence::Certain => 0,

@@ -60,7 +60,7 @@ impl Doctor<'_> {
         let unit = self.runtime_unit();
         let vars = |container: &str| vars::of_pod(placed, container, unit, self.now);
         let stage = placed.place.stage;
-        let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next };
+        let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
         let findings = judge(&bench, &signals);
         if !findings.is_empty() {
             let holds_until = self.holds_until(placed, &signals);
@@ -84,7 +84,8 @@ impl Doctor<'_> {
     /// What is wrong with the node. `only_logs` says that no object is known of it, so that every line counts.
     pub fn node(&self, name: &str, only_logs: bool) -> Diagnosis {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
-        self.without_place(signals, &vars::of_node(name, self.runtime_unit()))
+        let vars = vars::of_node(name, self.runtime_unit());
+        self.without_place(signals, &vars, !only_logs)
     }
 
     /// What logs and events say of something that no source has as an object.
@@ -95,12 +96,12 @@ impl Doctor<'_> {
         if !namespace.is_empty() {
             vars.insert("namespace".to_owned(), namespace.to_owned());
         }
-        self.without_place(signals, &vars)
+        self.without_place(signals, &vars, false)
     }
 
-    fn without_place(&self, signals: Vec<crate::runbook::Signal>, vars: &Vars) -> Diagnosis {
+    fn without_place(&self, signals: Vec<crate::runbook::Signal>, vars: &Vars, of_node: bool) -> Diagnosis {
         let with = |_: &str| vars.clone();
-        let findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None }, &signals);
+        let findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None, of_node }, &signals);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
         }

@@ -25,7 +25,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
             }
             continue;
         }
-        one(event, out);
+        one(s, event, out);
     }
     if scheduling {
         claims(s, out);
@@ -33,7 +33,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
 }
 
 /// One event on a pod.
-fn one(event: &Event, out: &mut Vec<Signal>) {
+fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     let container = event.involved_object.container().map(Text::new).unwrap_or_default();
     let signal = |kind: Kind, word: Text| {
         Signal::new(kind, SOURCE, word, event.message.clone()).of(&container).times(event.times()).at(event.last())
@@ -48,16 +48,17 @@ fn one(event: &Event, out: &mut Vec<Signal>) {
         }
         other => area::of_reason(other, text),
     };
-    match kind {
-        Some(Kind::Probe) => out.push(signal(Kind::Probe, probe_word(text))),
-        Some(Kind::Hook) => out.push(signal(Kind::Hook, hook_word(reason, text))),
-        Some(Kind::Resize) => {
-            let word = reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase();
-            out.push(signal(Kind::Resize, word.into()));
-        }
-        Some(kind) => out.push(signal(kind, reason.clone())),
-        None => {}
+    let about = kind.map(|kind| match kind {
+        Kind::Probe => signal(Kind::Probe, probe_word(text)),
+        Kind::Hook => signal(Kind::Hook, hook_word(reason, text)),
+        Kind::Resize => signal(Kind::Resize, reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase().into()),
+        kind => signal(kind, reason.clone()),
+    });
+    // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
+    if about.as_ref().is_some_and(|about| !s.is_current(about)) {
+        return;
     }
+    out.extend(about);
     out.push(signal(Kind::Event, reason.clone()));
 }
 

@@ -83,7 +83,7 @@ impl Subject<'_> {
     }
 
     /// False for what the pod has left behind it: a failed mount of a pod whose volumes are mounted explains nothing.
-    fn is_current(&self, signal: &Signal) -> bool {
+    pub fn is_current(&self, signal: &Signal) -> bool {
         // What CRI, a condition or a status says is the state now; what an event or a line says may be over.
         let told = matches!(
             signal.source,
@@ -112,7 +112,7 @@ impl Subject<'_> {
             Stage::Start => c.running_since.is_none() && c.stage >= Stage::Create && c.state == StageState::Failed,
             // Probes speak of the run under way, or of the one that they ended; a Ready container may fail its liveness probe.
             _ => {
-                let kills = signal.word != "readiness" && signal.count >= LIVENESS_FAILURES;
+                let kills = signal.word == "liveness" && signal.count >= LIVENESS_FAILURES;
                 let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= super::PATIENCE_S);
                 !c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now)
             }
