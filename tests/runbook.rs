@@ -83,7 +83,7 @@ const WRONG: &[(&str, &str)] = &[
     (r"localhost:10248/debug|10248/pprof", "pprof is on 10250"),
     (r"kubelet_container_start_time_seconds|\brelist_duration\b", "no such metric"),
     (r"hairpin", "a dead field"),
-    (r"imagePullBackOff:", "no such field"),
+    (r"(?-i:imagePullBackOff:)", "no such field"),
     (r"v1beta3", "removed in 1.29"),
     (r"parallel (image )?pulls? (is|are) (the )?default", "serial is the default"),
     (r"pulls? the image.{0,40}(before|then) .{0,20}(mount|sandbox|network)", "volumes, sandbox, then images"),

@@ -108,7 +108,7 @@ impl Matcher {
         let patterns = conditions.iter().filter_map(|c| self.conditions.get(*c)?.text.as_deref());
         let mut builder = RegexSetBuilder::new(patterns);
         builder.case_insensitive(true).unicode(false).dot_matches_new_line(true);
-        builder.size_limit(64 << 20).dfa_size_limit(16 << 20).build().ok()
+        builder.size_limit(64 << 20).dfa_size_limit(1 << 20).build().ok()
     }
 
     /// Every rule that holds, for the whole subject or for one of its containers.
