@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
+use crate::pipeline::{Stage, stage_of_reason};
 use crate::runbook::Kind;
 
 /// Envelopes, the first that fits wins. Wordings of kubelet 1.10 to 1.36, containerd, CRI-O, dockershim and runc.
@@ -94,13 +95,7 @@ pub fn area(text: &str) -> Option<Kind> {
 /// What a waiting reason, or the reason of a failed action in `with REASON: "…"`, is about.
 pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
     Some(match reason {
-        "ErrImagePull"
-        | "ImagePullBackOff"
-        | "ErrImageNeverPull"
-        | "InvalidImageName"
-        | "ImageInspectError"
-        | "RegistryUnavailable"
-        | "SignatureValidationFailed" => Kind::Pull,
+        image if stage_of_reason(image) == Some(Stage::Image) => Kind::Pull,
         "CreateContainerConfigError" => Kind::Config,
         "CreateContainerError" | "PreCreateHookError" => Kind::Create,
         "RunContainerError" | "PreStartHookError" | "StartError" | "ContainerCannotRun" => Kind::Start,

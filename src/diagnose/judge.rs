@@ -114,8 +114,8 @@ impl Candidate<'_> {
     }
 }
 
-/// The steps of an entry, filled in.
-pub(super) fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
+/// The steps of an entry, filled in with what is known.
+pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
     let step = |s: &crate::runbook::Step| Todo {
         text: s.text.fill(vars).into(),
         command: s.run.as_ref().map(|run| run.command(vars).into()),

@@ -10,6 +10,7 @@ mod scheduler;
 mod vars;
 
 pub use finding::{Diagnosis, Finding, HEALTHY, TRANSIENT, Todo, UNKNOWN};
+pub use judge::steps;
 pub use rounds::{Found, Rounds, fault_of_node};
 pub use scheduler::{Reason, Schedule, split};
 pub use vars::signal_name;
@@ -21,10 +22,10 @@ use crate::observation::Time;
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
 use crate::runbook::{Confidence, Kind, Runbook, Severity, Vars};
 use crate::text::Text;
-use judge::{Bench, judge, steps};
+use judge::{Bench, judge};
 
 /// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
-const UNSTEADY_S: i64 = 600;
+pub const UNSTEADY_S: i64 = 600;
 /// A stage that should pass by itself is not alarming for so long, seconds.
 const PATIENCE_S: i64 = 120;
 

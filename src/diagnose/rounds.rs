@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::finding::{Diagnosis, Finding};
 use super::{Doctor, HEALTHY};
 use crate::model::{PodFacts, Snapshot};
-use crate::objects::Event;
+use crate::objects::{Event, Node};
 use crate::observation::Time;
 use crate::pipeline::{Placed, Placer, Stage};
 use crate::runbook::{Confidence, Runbook};
@@ -18,9 +18,38 @@ const NODE_EVERY_MS: i64 = 1000;
 
 struct Kept {
     facts: Arc<PodFacts>,
-    elsewhere: Arc<Vec<Arc<Event>>>,
+    around: Around,
     made: Time,
     diagnosis: Arc<Diagnosis>,
+}
+
+/// What besides a pod's own facts its diagnosis rests on: claims while it is scheduled, its node while it ends. At every
+/// other stage nothing, so that an event elsewhere costs no pass over all pods.
+enum Around {
+    Nothing,
+    Elsewhere(Arc<Vec<Arc<Event>>>),
+    Nodes(Vec<Arc<Node>>),
+}
+
+impl Around {
+    fn of(stage: Stage, snapshot: &Snapshot) -> Self {
+        match stage {
+            Stage::Scheduling => Self::Elsewhere(snapshot.events_elsewhere.clone()),
+            Stage::Terminating => Self::Nodes(snapshot.nodes.clone()),
+            _ => Self::Nothing,
+        }
+    }
+
+    fn is_unchanged(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Elsewhere(events) => Arc::ptr_eq(events, &snapshot.events_elsewhere),
+            Self::Nodes(nodes) => {
+                let same = nodes.iter().zip(&snapshot.nodes).all(|(a, b)| Arc::ptr_eq(a, b));
+                same && nodes.len() == snapshot.nodes.len()
+            }
+        }
+    }
 }
 
 /// Places and diagnoses, remembered by the facts that they were made from.
@@ -76,7 +105,7 @@ impl Rounds {
             let key = &pod.facts.key;
             let still = self.kept.get(key).filter(|kept| {
                 Arc::ptr_eq(&kept.facts, &pod.facts)
-                    && Arc::ptr_eq(&kept.elsewhere, &snapshot.events_elsewhere)
+                    && kept.around.is_unchanged(snapshot)
                     && kept.made <= now
                     && kept.diagnosis.holds_until.is_none_or(|at| now < at)
             });
@@ -88,7 +117,7 @@ impl Rounds {
                     let diagnosis = Arc::new(made);
                     let kept = Kept {
                         facts: pod.facts.clone(),
-                        elsewhere: snapshot.events_elsewhere.clone(),
+                        around: Around::of(pod.place.stage, snapshot),
                         made: now,
                         diagnosis: diagnosis.clone(),
                     };
@@ -125,4 +154,38 @@ pub fn fault_of_node<'a>(book: &Runbook, node: &'a Diagnosis, own: &Diagnosis, s
         f.confidence >= Confidence::Likely && book.cause(&f.cause).is_some_and(|c| c.explains.contains(&stage))
     };
     node.findings.iter().find(explains)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::tests::fixture::Node as Fixture;
+
+    #[test]
+    fn an_event_elsewhere_costs_only_the_pods_that_wait_for_it() {
+        let mut node = Fixture::new();
+        let running = json!({"metadata": {"name": "r", "namespace": "n", "uid": "r"}, "spec": {"nodeName": "w",
+            "containers": [{"name": "c"}]}, "status": {"phase": "Running"}});
+        let waiting = json!({"metadata": {"name": "s", "namespace": "n", "uid": "s"}, "spec": {
+            "containers": [{"name": "c"}]}, "status": {"phase": "Pending"}});
+        let pods = [running, waiting].map(|pod| Fact::Pod(serde_json::from_value(pod).unwrap()));
+        node.list(Source::ApiPods, pods.to_vec());
+        let mut rounds = Rounds::default();
+        let mut round = |node: &mut Fixture| {
+            let (snapshot, now) = (node.snapshot(), node.at);
+            let placed = rounds.placer.place_all(&snapshot);
+            rounds.make(&placed, &snapshot, now)
+        };
+        let before = round(&mut node);
+        let event = json!({"metadata": {"name": "e", "uid": "e"}, "reason": "ProvisioningFailed",
+            "involvedObject": {"kind": "PersistentVolumeClaim", "namespace": "n", "name": "data-s"}});
+        node.say(Source::ApiEvents, Fact::Event(serde_json::from_value(event).unwrap()));
+        let after = round(&mut node);
+        let same = |uid: &str| Arc::ptr_eq(&before.pods[uid], &after.pods[uid]);
+        assert!(same("r"), "the pod that is on its way past claims is not diagnosed again");
+        assert!(!same("s"), "the pod that no scheduler has placed is");
+    }
 }

@@ -23,5 +23,6 @@ pub use container::{ContainerKind, ContainerPlace};
 pub use evidence::{Evidence, last_event};
 pub use place::{Next, NextKind, Place, place};
 pub use placer::{Placed, Placer};
+pub use settle::stage_of_reason;
 pub use stage::{Stage, StageState, Step};
 pub use status::{Status, human_duration, kubectl_status};

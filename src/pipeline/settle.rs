@@ -11,7 +11,7 @@ use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
 
 /// Waiting reasons by the stage they belong to (facts of pkg/kubelet/images and pkg/kubelet/kuberuntime).
-fn stage_of_reason(reason: &str) -> Option<Stage> {
+pub fn stage_of_reason(reason: &str) -> Option<Stage> {
     Some(match reason {
         "ErrImagePull"
         | "ImagePullBackOff"

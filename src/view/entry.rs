@@ -2,8 +2,8 @@
 //! It must not fill anything in itself: a finding brings its own words and commands.
 
 use super::has_words;
-use crate::diagnose::{Finding, Todo};
-use crate::runbook::{Cause, Effect, Vars};
+use crate::diagnose::{Finding, Todo, steps};
+use crate::runbook::{Cause, Vars};
 use crate::text::Text;
 
 /// One entry.
@@ -31,14 +31,6 @@ impl Entry {
     /// As the runbook has it.
     pub fn new(cause: &Cause) -> Self {
         let none = Vars::new();
-        let step = |s: &crate::runbook::Step| Todo {
-            text: s.text.fill(&none).into(),
-            command: s.run.as_ref().map(|run| run.command(&none).into()),
-            disrupts: match &s.effect {
-                Effect::Looks => None,
-                Effect::Disrupts(what) => Some(what.as_str().into()),
-            },
-        };
         Self {
             id: Text::new(&cause.id),
             stage: cause.place.name(),
@@ -46,7 +38,7 @@ impl Entry {
             title: cause.title.fill(&none).into(),
             explanation: cause.explanation.fill(&none).into(),
             reasons: cause.reasons.clone(),
-            steps: cause.steps.iter().map(step).collect(),
+            steps: steps(cause, &none),
             docs: cause.docs.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
 //! It must not diagnose: it asks `diagnose` once a subject.
 
+use super::header::readiness;
 use super::{Moment, Row, Trouble};
 use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
 use crate::runbook::{Runbook, Severity};
@@ -76,7 +77,7 @@ pub fn explain_all(moment: &Moment, book: &Runbook) -> Vec<Explained> {
     out
 }
 
-/// The subject of that name; several where a bare name is a pod's in several namespaces.
+/// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
 pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Explained> {
     let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
@@ -86,6 +87,8 @@ pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Expl
         rows.filter_map(|row| pod(moment, &doctor, &node.diagnosis, row)).collect()
     };
     match asked {
+        // One node's state must not be told under another's name.
+        Asked::Node(name) if !moment.snapshot.nodes.is_empty() && !is_node(name) => Vec::new(),
         Asked::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
         Asked::Pod(namespace, name) => {
             let found = pods(Some(namespace), name);
@@ -134,7 +137,7 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
     let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
     let only_logs = moment.snapshot.nodes.is_empty() && moment.pods.is_empty();
     let diagnosis = doctor.node(&name, only_logs);
-    let status = if moment.snapshot.nodes.is_empty() { "".into() } else { moment.header().ready.into() };
+    let status = doctor.snapshot.node.as_deref().map_or("", readiness).into();
     let stage = diagnosis.top().map_or("node", |f| f.stage);
     Explained {
         kind: "Node",

@@ -5,6 +5,7 @@ use super::faults::{Fault, faults};
 use super::words::{ago, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
 use crate::model::SourceFacts;
+use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
@@ -91,18 +92,22 @@ pub struct Header {
     pub faults: Vec<Fault>,
 }
 
+/// Ready condition of a node: `Ready`, `NotReady`, `Unknown`, or empty.
+pub(super) fn readiness(node: &Node) -> &'static str {
+    match node.status.conditions.iter().find(|c| c.kind == "Ready").map(|c| c.status.as_str()) {
+        Some("True") => "Ready",
+        Some("False") => "NotReady",
+        Some(_) => "Unknown",
+        None => "",
+    }
+}
+
 impl Header {
     pub(super) fn new(moment: &Moment) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
         let info = node.map(|n| n.status.node_info.clone()).unwrap_or_default();
-        let condition = |kind: &str| node.and_then(|n| n.status.conditions.iter().find(|c| c.kind == kind));
-        let ready = match condition("Ready").map(|c| c.status.as_str()) {
-            Some("True") => "Ready",
-            Some("False") => "NotReady",
-            Some(_) => "Unknown",
-            None => "",
-        };
+        let ready = node.map_or("", readiness);
         let ready_age = snapshot
             .sources
             .get(&Source::ApiNode)

@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 
 use super::words::next_text;
-use crate::diagnose::{Finding, HEALTHY};
+use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
 use crate::observation::Time;
 use crate::pipeline::{NextKind, Placed, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
@@ -12,9 +12,6 @@ use crate::text::Text;
 
 /// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
 const SLOW_S: i64 = 30;
-
-/// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
-const UNSTEADY_S: i64 = 600;
 
 /// How troubled a pod is; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

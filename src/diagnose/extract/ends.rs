@@ -88,7 +88,6 @@ fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
         137 => ("killed", none),
         143 => ("stopped", none),
         129..=165 => ("signal", none),
-        255 if end.reason == "Unknown" => ("lost", none),
         _ => ("error", none),
     }
 }
