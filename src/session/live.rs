@@ -14,6 +14,7 @@ use crate::diagnose::Rounds;
 use crate::model::{Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
+use crate::runbook::Runbook;
 use crate::view::Moment;
 
 /// Observations applied at most before a frame is due again.
@@ -43,6 +44,11 @@ impl Live {
     pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
         let (model, rounds) = (Model::default(), Rounds::default());
         Self { rx, model, rounds, expected, recorder: None, ended: false }
+    }
+
+    /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
+    pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
+        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
     }
 
     /// Writes all that is observed from now on.
