@@ -92,6 +92,21 @@ pub fn area(text: &str) -> Option<Kind> {
     ENVELOPES.get(first).map(|(kind, _)| *kind)
 }
 
+/// The container that an action of the kubelet failed for: in `failed to "StartContainer" for "NAME"`, and in
+/// `container NAME start failed in pod` (startContainer and its caller in pkg/kubelet/kuberuntime).
+pub fn container(text: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if let Some((_, rest)) = text.split_once("Container").filter(|_| text.contains("failed to ")) {
+        let rest = rest.trim_start_matches(['\\', '"']);
+        if let Some(name) = rest.strip_prefix(" for ").map(|r| r.trim_start_matches(['\\', '"'])) {
+            return name.split(|c| !is_part(c)).next().filter(|n| !n.is_empty());
+        }
+    }
+    let before = text.split_once(" start failed in pod")?.0;
+    let name = before.rsplit(' ').next()?;
+    (!name.is_empty() && name.chars().all(is_part) && before.contains("container ")).then_some(name)
+}
+
 /// What a waiting reason, or the reason of a failed action in `with REASON: "…"`, is about.
 pub fn of_reason(reason: &str, text: &str) -> Option<Kind> {
     Some(match reason {

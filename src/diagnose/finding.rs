@@ -59,6 +59,8 @@ pub struct Diagnosis {
 pub const UNKNOWN: &str = "unknown";
 /// The id of the answer that nothing is wrong.
 pub const HEALTHY: &str = "none.healthy";
+/// The id of the answer that what alarms is no fault.
+pub const NOISE: &str = "none.noise";
 /// The id of the answer that it heals by itself.
 pub const TRANSIENT: &str = "none.transient";
 

@@ -13,6 +13,8 @@ use crate::text::Text;
 const TOLD: usize = 4;
 /// Pieces of evidence told of one cause.
 const EVIDENCE: usize = 5;
+/// Rules below this weight are taken when nothing else fits (`weight` of [`Rule`]).
+const LAST_RESORT: u8 = 40;
 /// Letters by which two messages are told apart, from their end.
 const CORE: usize = 60;
 /// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
@@ -34,6 +36,8 @@ pub(super) struct Bench<'a> {
 
 struct Candidate<'a> {
     hit: Hit,
+    /// The signals that the rule itself asks for: `hit` gathers those of all rules of the cause.
+    own: Vec<usize>,
     rule: &'a Rule,
     cause: &'a Cause,
     rank: i32,
@@ -61,7 +65,7 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
         let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == Kind::Schedule);
         let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
-        let candidate = Candidate { hit, rule, cause, rank, newest, nodes };
+        let candidate = Candidate { own: hit.signals.clone(), hit, rule, cause, rank, newest, nodes };
         match best.get_mut(rule.cause.as_str()) {
             Some(old) if !candidate.beats(old) => old.hit.signals.extend(candidate.hit.signals),
             Some(old) => {
@@ -74,8 +78,22 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
     }
     let mut all: Vec<Candidate> = best.into_values().collect();
     all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
-    all.truncate(TOLD);
-    all.into_iter().map(|c| c.finding(bench, signals)).collect()
+    let told: Vec<bool> = (0..all.len()).map(|i| adds(all.get(i), all.get(..i).unwrap_or_default())).collect();
+    let all = all.into_iter().zip(told).filter_map(|(candidate, told)| told.then_some(candidate)).take(TOLD);
+    all.map(|c| c.finding(bench, signals)).collect()
+}
+
+/// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by
+/// nothing but what proves one of them, and noise beside a fault.
+fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
+    let Some(c) = candidate else { return false };
+    let is_quiet = |c: &Candidate| c.rule.cause.starts_with("none.");
+    let deeper = before.iter().filter(|b| !is_quiet(b));
+    if is_quiet(c) {
+        return deeper.count() == 0;
+    }
+    let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.hit.signals.contains(s));
+    c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
 }
 
 impl Candidate<'_> {

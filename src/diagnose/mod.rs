@@ -9,7 +9,7 @@ mod rounds;
 mod scheduler;
 mod vars;
 
-pub use finding::{Diagnosis, Finding, HEALTHY, TRANSIENT, Todo, UNKNOWN};
+pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN};
 pub use judge::steps;
 pub use rounds::{Found, Rounds, fault_of_node};
 pub use scheduler::{Reason, Schedule, split};
@@ -18,7 +18,8 @@ pub use vars::signal_name;
 use chrono::TimeDelta;
 
 use crate::model::Snapshot;
-use crate::observation::Time;
+use crate::objects::Condition;
+use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
 use crate::runbook::{Confidence, Kind, Runbook, Severity, Vars};
 use crate::text::Text;
@@ -28,6 +29,20 @@ use judge::{Bench, judge};
 pub const UNSTEADY_S: i64 = 600;
 /// A stage that should pass by itself is not alarming for so long, seconds.
 const PATIENCE_S: i64 = 120;
+
+/// Parts of the names of conditions that are bad when they are true (node-problem-detector and its like).
+const TROUBLE_WORDS: &[&str] = &[
+    "Problem",
+    "Pressure",
+    "Unavailable",
+    "Readonly",
+    "Corrupt",
+    "Deadlock",
+    "Frequent",
+    "Unhealthy",
+    "Fail",
+    "Error",
+];
 
 /// What a diagnosis is made with.
 #[derive(Clone, Copy)]
@@ -62,7 +77,12 @@ impl Doctor<'_> {
         let vars = |container: &str| vars::of_pod(placed, container, unit, self.now);
         let stage = placed.place.stage;
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
-        let findings = judge(&bench, &signals);
+        let mut findings = judge(&bench, &signals);
+        let well = stage == Stage::Running && matches!(placed.place.state, StageState::Active | StageState::Done);
+        if well && findings.iter().all(|f| f.cause == NOISE) {
+            // Whoever asks about a pod that is well wants to hear that.
+            findings.clear();
+        }
         if !findings.is_empty() {
             let holds_until = self.holds_until(placed, &signals);
             return Diagnosis { findings, signals, holds_until };
@@ -70,10 +90,12 @@ impl Doctor<'_> {
         let place = &placed.place;
         let waited = place.since.map_or(0, |since| (self.now - since).num_seconds());
         let moving = !matches!(place.state, StageState::Failed | StageState::Unknown) && waited <= PATIENCE_S;
-        let cause = match (stage, place.state) {
-            (Stage::Running, StageState::Active | StageState::Done) => HEALTHY,
-            _ if moving => TRANSIENT,
-            _ => UNKNOWN,
+        let cause = if well {
+            HEALTHY
+        } else if moving {
+            TRANSIENT
+        } else {
+            UNKNOWN
         };
         let evidence: Vec<Evidence> =
             place.step(stage).map(|s| s.evidence.clone()).unwrap_or_default().into_iter().rev().take(3).collect();
@@ -102,14 +124,31 @@ impl Doctor<'_> {
 
     fn without_place(&self, signals: Vec<crate::runbook::Signal>, vars: &Vars, of_node: bool) -> Diagnosis {
         let with = |_: &str| vars.clone();
-        let findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None, of_node }, &signals);
+        let mut findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None, of_node }, &signals);
+        let ready = self
+            .snapshot
+            .node
+            .as_ref()
+            .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
+        if of_node && ready && findings.iter().all(|f| f.cause == NOISE) {
+            findings.clear();
+        }
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
         }
         let known = self.snapshot.node.is_some() || self.snapshot.kubelet.scraped_at().is_some();
         let well = known && vars.get("pod").is_none();
-        let cause = if well { HEALTHY } else { UNKNOWN };
-        Diagnosis { findings: vec![self.plain(cause, "node", vars, Vec::new())], signals, holds_until: None }
+        let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
+        let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
+        Diagnosis { findings: vec![self.plain(cause, "node", vars, troubled)], signals, holds_until: None }
+    }
+
+    /// Conditions of the node, its agents' own among them, that say by their names that something is broken.
+    fn unexplained(&self) -> Vec<Evidence> {
+        let conditions = self.snapshot.node.iter().flat_map(|n| &n.status.conditions);
+        let told = conditions.filter(|c| c.is_true() && TROUBLE_WORDS.iter().any(|w| c.kind.contains(w)));
+        let text = |c: &Condition| format!("{}={}, {}: {}", c.kind, c.status, c.reason, c.message);
+        told.map(|c| Evidence::new(Source::ApiNode, c.last_transition_time, text(c))).collect()
     }
 
     /// An answer that no rule gives.
@@ -143,5 +182,31 @@ impl Doctor<'_> {
             "docker" => "docker",
             _ => "containerd",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::Fact;
+    use crate::pipeline::tests::fixture::Node;
+
+    fn said_of_node(kind: &str, status: &str) -> Text {
+        let mut known = Node::new();
+        let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});
+        let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
+        let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready, other]}});
+        known.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(node).unwrap())]);
+        let doctor = Doctor { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
+        doctor.node("w", false).top().unwrap().cause.clone()
+    }
+
+    #[test]
+    fn a_condition_that_no_rule_knows_is_not_well() {
+        assert_eq!(said_of_node("FabricBrokenProblem", "True"), UNKNOWN);
+        assert_eq!(said_of_node("FabricBrokenProblem", "False"), HEALTHY);
+        assert_eq!(said_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
     }
 }

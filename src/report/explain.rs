@@ -11,6 +11,8 @@ use crate::view::{Entry, Explained, clock, next_text};
 
 /// Columns that text is folded to where the output is no terminal.
 const WIDTH: usize = 100;
+/// Characters of one piece of evidence: the kubelet can put a list of every pod into one line.
+const EVIDENCE_MAX: usize = 600;
 
 /// The explanation of these subjects.
 pub fn explain_text(subjects: &[Explained], now: Time, width: Option<usize>) -> String {
@@ -43,14 +45,18 @@ fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
 }
 
 fn first(f: &Finding, now: Time, width: usize, out: &mut String) {
-    let container = if f.container.is_empty() { String::new() } else { format!(" in container {}", f.container) };
+    let named = f.container.is_empty() || f.title.contains(f.container.as_str());
+    let container = if named { String::new() } else { format!(" in container {}", f.container) };
     fold(&format!("{}{container} [{}, {}]", f.title, f.cause, f.confidence.name()), "  ", "  ", width, out);
     fold(&f.explanation, "  ", "  ", width, out);
     if !f.evidence.is_empty() {
         out.push_str("  evidence\n");
         for e in &f.evidence {
             let at = e.at.map_or_else(|| "        ".to_owned(), clock);
-            fold(&e.text, &format!("    {at} {:<12} ", e.source.name()), "                          ", width, out);
+            let whole = e.text.chars().count() <= EVIDENCE_MAX;
+            let text =
+                if whole { e.text.to_string() } else { e.text.chars().take(EVIDENCE_MAX).chain(['…']).collect() };
+            fold(&text, &format!("    {at} {:<12} ", e.source.name()), "                          ", width, out);
         }
     }
     if let Some(next) = &f.next {

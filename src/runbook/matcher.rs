@@ -1,7 +1,7 @@
 //! Owns the matching of signals against all conditions: one pass over a text tells which patterns are worth a try, and a
 //! pattern is compiled when it is first tried. It must not rank what matches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
@@ -21,13 +21,42 @@ pub(super) struct Matcher {
     regexes: Vec<OnceLock<Option<Regex>>>,
     prefilter: Prefilter,
     by_kind: BTreeMap<Kind, OfKind>,
+    /// Rules that a condition helps to prove, by its number.
+    proves: Vec<Vec<usize>>,
 }
 
+/// Conditions on one kind of signal.
 #[derive(Debug, Default)]
 struct OfKind {
-    conditions: Vec<usize>,
+    /// Those without a pattern that ask for a word as it is, by the word.
+    by_word: HashMap<String, Vec<usize>>,
+    /// The others without a pattern.
+    loose: Vec<usize>,
     /// Numbers at which a condition begins or ceases to hold, ascending.
     thresholds: Vec<i64>,
+}
+
+impl OfKind {
+    fn add(&mut self, number: usize, condition: &Condition) {
+        let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
+        self.thresholds.extend(ends);
+        if condition.text.is_some() {
+            return;
+        }
+        if condition.words.is_empty() || condition.words.iter().any(|w| w.ends_with('*')) {
+            return self.loose.push(number);
+        }
+        for word in &condition.words {
+            self.by_word.entry(word.clone()).or_default().push(number);
+        }
+    }
+
+    /// The conditions without a pattern that a signal of that word may meet, as `word_matches` reads it.
+    fn bare(&self, word: &str) -> impl Iterator<Item = usize> {
+        let begin = word.split_once('/').map(|(begin, _)| begin);
+        let of = |word: &str| self.by_word.get(word).into_iter().flatten();
+        self.loose.iter().chain(of(word)).chain(begin.into_iter().flat_map(of)).copied()
+    }
 }
 
 /// One rule that holds.
@@ -50,23 +79,24 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
 }
 
 impl Matcher {
-    pub fn new(conditions: Vec<Condition>) -> Self {
+    pub fn new(conditions: Vec<Condition>, rules: &[Rule]) -> Self {
         let mut by_kind: BTreeMap<Kind, OfKind> = BTreeMap::new();
         for (i, condition) in conditions.iter().enumerate() {
-            for kind in &condition.kinds {
-                let of_kind = by_kind.entry(*kind).or_default();
-                let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
-                of_kind.thresholds.extend(ends);
-                of_kind.conditions.push(i);
-            }
+            condition.kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().add(i, condition));
         }
         for of_kind in by_kind.values_mut() {
             of_kind.thresholds.sort_unstable();
             of_kind.thresholds.dedup();
         }
+        let mut proves = vec![Vec::new(); conditions.len()];
+        for (number, rule) in rules.iter().enumerate() {
+            for condition in rule.positive() {
+                proves.get_mut(condition).into_iter().for_each(|rules: &mut Vec<usize>| rules.push(number));
+            }
+        }
         let regexes = conditions.iter().map(|_| OnceLock::new()).collect();
         let prefilter = Prefilter::new(conditions.iter().map(|c| c.text.as_deref()));
-        Self { conditions, regexes, prefilter, by_kind }
+        Self { conditions, regexes, prefilter, by_kind, proves }
     }
 
     pub fn thresholds(&self, kind: Kind) -> &[i64] {
@@ -78,44 +108,41 @@ impl Matcher {
         self.regexes.get(condition)?.get_or_init(|| compile(text).ok()).as_ref()
     }
 
-    /// For each signal the conditions that it meets.
-    fn met(&self, signals: &[Signal]) -> Vec<Vec<usize>> {
-        let met = signals.iter().map(|signal| {
-            let Some(of_kind) = self.by_kind.get(&signal.kind) else { return Vec::new() };
-            let text = signal.text.as_bytes();
-            let held = self.prefilter.held(text);
-            let meets = |number: &usize| {
-                self.conditions.get(*number).is_some_and(|c| {
-                    c.accepts(signal)
-                        && (c.text.is_none()
-                            || self.prefilter.may_match(*number, &held)
-                                && self.regex(*number).is_some_and(|r| r.is_match(text)))
-                })
-            };
-            of_kind.conditions.iter().copied().filter(meets).collect()
-        });
-        met.collect()
+    /// For each condition the signals that meet it.
+    fn met(&self, signals: &[Signal]) -> BTreeMap<usize, Vec<usize>> {
+        let mut met: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        // One text is often said under several kinds.
+        let mut worth_trying: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (number, signal) in signals.iter().enumerate() {
+            let accepts = |c: &usize| self.conditions.get(*c).is_some_and(|c| c.accepts(signal));
+            let bare = self.by_kind.get(&signal.kind).into_iter().flat_map(|of_kind| of_kind.bare(&signal.word));
+            let text = signal.text.as_str();
+            let patterns = worth_trying.entry(text).or_insert_with(|| self.prefilter.may_match(text.as_bytes()));
+            let matches = |c: &usize| self.regex(*c).is_some_and(|r| r.is_match(text.as_bytes()));
+            let patterned = patterns.iter().copied().filter(|c| accepts(c) && matches(c));
+            for condition in bare.filter(accepts).chain(patterned) {
+                let signals = met.entry(condition).or_default();
+                if signals.last() != Some(&number) {
+                    signals.push(number);
+                }
+            }
+        }
+        met
     }
 
     /// Every rule that holds, for the whole subject or for one of its containers.
     pub fn hits(&self, rules: &[Rule], signals: &[Signal]) -> Vec<Hit> {
-        let met = self.met(signals);
-        let mut by_condition: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (signal, conditions) in met.iter().enumerate() {
-            for condition in conditions {
-                by_condition.entry(*condition).or_default().push(signal);
-            }
-        }
+        let by_condition = self.met(signals);
+        let proved: BTreeSet<usize> =
+            by_condition.keys().filter_map(|c| self.proves.get(*c)).flatten().copied().collect();
         let mut containers: Vec<&str> =
             signals.iter().map(|s| s.container.as_str()).filter(|c| !c.is_empty()).collect();
         containers.sort_unstable();
         containers.dedup();
         containers.push("");
         let mut hits = Vec::new();
-        for (number, rule) in rules.iter().enumerate() {
-            if !rule.positive().any(|c| by_condition.contains_key(&c)) {
-                continue;
-            }
+        for number in proved {
+            let Some(rule) = rules.get(number) else { continue };
             for container in &containers {
                 // What is said of the pod counts for each of its containers; what is said of one, not for another.
                 let own = |signal: usize| {

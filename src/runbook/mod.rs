@@ -82,7 +82,8 @@ impl Runbook {
         BUILTIN.get_or_init(|| {
             // A test reads every embedded file; one that is wrong all the same costs its own causes alone.
             let files = EMBEDDED.iter().filter_map(|(name, content)| parse(name, content, true).ok());
-            Self::of(files)
+            // Examples are for whoever checks a runbook.
+            Self::of(files.map(Parsed::without_examples))
         })
     }
 
@@ -118,7 +119,8 @@ impl Runbook {
             causes.extend(file.causes.into_iter().map(|c| (c.id.clone(), Arc::new(c))));
             rules.extend(file.rules.into_iter().map(|rule| rule.shifted(first)));
         }
-        Self { causes, rules, matcher: Matcher::new(conditions) }
+        let matcher = Matcher::new(conditions, &rules);
+        Self { causes, rules, matcher }
     }
 
     /// The entry of that id, or of the nearest one that it refines.

@@ -176,6 +176,17 @@ pub(super) struct Parsed {
     pub conditions: Vec<Condition>,
 }
 
+impl Parsed {
+    /// The same, for use alone.
+    #[must_use]
+    pub fn without_examples(mut self) -> Self {
+        for rule in &mut self.rules {
+            (rule.matches, rule.misses) = (Vec::new(), Vec::new());
+        }
+        self
+    }
+}
+
 /// Reads a file. Patterns are compiled to see that they can be, unless `trusted`.
 pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, Refused> {
     let at = |offset: usize, reason: String| Refused {

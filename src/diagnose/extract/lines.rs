@@ -42,9 +42,11 @@ fn put(lines: &Lines, out: &mut Vec<Signal>) {
 
 fn one(line: &Line, out: &mut Vec<Signal>) {
     let text = line.text.as_str();
+    let named = area::container(text).filter(|_| line.container.is_empty()).map(Text::new);
+    let container = named.unwrap_or_else(|| line.container.clone());
     let signal = |kind: Kind, word: Text| {
         let signal = Signal::new(kind, line.source, word, line.text.clone());
-        signal.of(&line.container).times(line.count).at(Some(line.at))
+        signal.of(&container).times(line.count).at(Some(line.at))
     };
     let voice = match line.source {
         Source::ContainerLog => return out.push(signal(Kind::Output, Text::default())),
