@@ -11,6 +11,7 @@ mod lines;
 mod listing;
 mod logs;
 mod pod;
+pub mod requests;
 mod sources;
 mod trail;
 
