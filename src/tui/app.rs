@@ -5,8 +5,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::book::Book;
+use super::events::EventsPane;
 use super::glyphs;
 use super::keys::Context;
+use super::kubelet::KubeletPane;
+use super::node::NodePane;
+use super::pane::Pane;
 use super::picture::Picture;
 use super::scroll::{Cursor, View};
 use super::theme::Theme;
@@ -48,6 +52,10 @@ pub struct Open {
 /// The screen's state.
 #[derive(Debug)]
 pub struct App {
+    /// Which pane is shown.
+    pub pane: Pane,
+    /// The pane that was left for the runbook.
+    pub from: Pane,
     /// What is drawn.
     pub picture: Option<Picture>,
     /// Which rows are shown.
@@ -68,8 +76,14 @@ pub struct App {
     pub view: View,
     /// The pod that is open.
     pub open: Option<Open>,
-    /// The runbook, when it is open; what it was opened from lies beneath.
-    pub book: Option<Book>,
+    /// The kubelet's pane.
+    pub kubelet: KubeletPane,
+    /// The node's pane.
+    pub node: NodePane,
+    /// The pane of events.
+    pub events: EventsPane,
+    /// The runbook, once it was opened.
+    pub book: Book,
     theme: Theme,
 }
 
@@ -78,6 +92,8 @@ impl App {
     pub fn new(theme: Theme, options: &Options) -> Self {
         let filter = Filter { namespace: options.namespace.clone(), failing: options.failing, words: String::new() };
         Self {
+            pane: Pane::Pods,
+            from: Pane::Pods,
             picture: None,
             filter,
             typing: false,
@@ -88,7 +104,10 @@ impl App {
             selected: None,
             view: View::default(),
             open: None,
-            book: None,
+            kubelet: KubeletPane::default(),
+            node: NodePane::default(),
+            events: EventsPane::default(),
+            book: Book::default(),
             theme,
         }
     }
@@ -123,19 +142,26 @@ impl App {
 
     /// Where a key is pressed now.
     pub fn context(&self) -> Context {
-        match (self.help, self.typing, &self.book, &self.open) {
-            (true, ..) => Context::Help,
-            (_, true, ..) => Context::Typing,
-            (_, _, Some(book), _) if book.page.is_some() => Context::Entry,
-            (_, _, Some(_), _) => Context::Book,
-            (_, _, _, Some(_)) => Context::Pod,
-            _ => Context::List,
+        match self.pane {
+            _ if self.help => Context::Help,
+            _ if self.typing => Context::Typing,
+            Pane::Pods => Context::List,
+            Pane::Pod => Context::Pod,
+            Pane::Kubelet => Context::Kubelet,
+            Pane::Node => Context::Node,
+            Pane::Events => Context::Events,
+            Pane::Runbook if self.book.page.is_some() => Context::Entry,
+            Pane::Runbook => Context::Book,
         }
     }
 
-    /// What is typed, or was: the filter, or what is searched for in the runbook.
+    /// What is typed in this pane, or was: a filter, or what is searched for.
     pub fn words(&self) -> &str {
-        self.book.as_ref().map_or(&self.filter.words, |book| &book.words)
+        match self.pane {
+            Pane::Runbook => &self.book.words,
+            Pane::Events => &self.events.words,
+            _ => &self.filter.words,
+        }
     }
 
     /// Finds the selected pod again; one that is not shown any more leaves the selection where it was.

@@ -28,9 +28,23 @@ fn lines(theme: &Theme) -> Vec<Line<'static>> {
     let heading = |text: &str| Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)));
     let mut out = Vec::new();
     let places = [
-        ("EVERYWHERE", &[Context::List, Context::Pod, Context::Book, Context::Entry, Context::Help][..]),
+        (
+            "EVERYWHERE",
+            &[
+                Context::List,
+                Context::Pod,
+                Context::Kubelet,
+                Context::Node,
+                Context::Events,
+                Context::Book,
+                Context::Entry,
+            ][..],
+        ),
         ("TABLE", &[Context::List][..]),
         ("POD", &[Context::Pod][..]),
+        ("KUBELET", &[Context::Kubelet][..]),
+        ("NODE", &[Context::Node][..]),
+        ("EVENTS", &[Context::Events][..]),
         ("RUNBOOK", &[Context::Book][..]),
         ("RUNBOOK ENTRY", &[Context::Entry][..]),
         ("WHILE TYPING", &[Context::Typing][..]),

@@ -3,6 +3,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::pane::Pane;
+
 /// Where a key is pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
@@ -10,6 +12,12 @@ pub enum Context {
     List,
     /// One pod.
     Pod,
+    /// The kubelet.
+    Kubelet,
+    /// The node.
+    Node,
+    /// The stream of events.
+    Events,
     /// The runbook's entries.
     Book,
     /// One entry of the runbook.
@@ -32,6 +40,9 @@ pub enum Action {
     PageUp,
     Open,
     Back,
+    Go(Pane),
+    NextPane,
+    PaneBefore,
     Runbook,
     Filter,
     KeepFilter,
@@ -69,20 +80,28 @@ pub struct Binding {
     pub long: &'static str,
 }
 
-use Context::{Book, Entry, Help, List, Pod, Typing};
+use Action::*;
+use Context::{Book, Entry, Events, Kubelet, List, Node, Pod, Typing};
 use Key::{Ctrl, Plain};
 
 const fn char(c: char) -> Key {
     Plain(KeyCode::Char(c))
 }
 
+/// Every pane.
+const PANES: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry];
+/// Wherever keys are not characters.
+const READING: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help];
+/// Everywhere.
+const ALL: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help, Typing];
+
 macro_rules! bindings {
-    ($($action:ident [$($key:expr),*] [$($context:ident),*] $short:literal $long:literal;)*) => {
+    ($($action:expr, [$($key:expr),*], $contexts:expr, $short:literal, $long:literal;)*) => {
         /// Everything the keys do. Where two lines share an action, they say what it means in different places.
         pub static BINDINGS: &[Binding] = &[$(Binding {
-            action: Action::$action,
+            action: $action,
             keys: &[$($key),*],
-            contexts: &[$($context),*],
+            contexts: $contexts,
             short: $short,
             long: $long,
         }),*];
@@ -90,33 +109,44 @@ macro_rules! bindings {
 }
 
 bindings! {
-    Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [List] "open" "open the selected pod";
-    Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [Book] "open" "open the selected entry";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Pod] "back" "back to the table";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Book, Entry] "back" "back to where it was opened";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left), char('?')] [Help] "close" "close the help";
-    Down [char('j'), Plain(KeyCode::Down)] [List, Pod, Book, Entry, Help] "" "next pod or entry, or one line down";
-    Up [char('k'), Plain(KeyCode::Up)] [List, Pod, Book, Entry, Help] "" "pod or entry before, or one line up";
-    PageDown [Plain(KeyCode::PageDown), Ctrl('f')] [List, Pod, Book, Entry, Help] "" "one page down";
-    PageUp [Plain(KeyCode::PageUp), Ctrl('b')] [List, Pod, Book, Entry, Help] "" "one page up";
-    First [char('g'), Plain(KeyCode::Home)] [List, Pod, Book, Entry, Help] "" "to the top, and stay there";
-    Last [char('G'), Plain(KeyCode::End)] [List, Pod, Book, Entry, Help] "" "to the end";
-    Filter [char('/')] [List] "filter" "pods with words in name, status, stage, cause, why";
-    Filter [char('/')] [Book] "search" "entries with words in id, title, text or reasons";
-    Runbook [char('r')] [List] "runbook" "the runbook: all entries";
-    Runbook [char('r')] [Pod] "runbook" "the runbook's entry for this pod";
-    KeepFilter [Plain(KeyCode::Enter)] [Typing] "keep" "keep it and go on";
-    ClearFilter [Plain(KeyCode::Esc)] [List, Typing] "clear" "show all again";
-    Erase [Plain(KeyCode::Backspace), Ctrl('h')] [Typing] "" "take the last character back";
-    Down [Plain(KeyCode::Down)] [Typing] "" "next pod or entry";
-    Up [Plain(KeyCode::Up)] [Typing] "" "pod or entry before";
-    Failing [char('f')] [List] "failing" "only pods that are failing or slow, or all again";
-    Pause [char('p')] [List, Pod] "pause" "hold the picture still, or let it go on";
-    Help [char('?')] [List, Pod, Book, Entry] "help" "this help";
-    Redraw [Ctrl('l')] [List, Pod, Book, Entry, Typing, Help] "" "draw the whole screen again";
-    Suspend [Ctrl('z')] [List, Pod, Book, Entry, Typing, Help] "" "stop; `fg` goes on";
-    Quit [char('q'), Ctrl('c')] [List, Pod, Book, Entry, Help] "quit" "quit";
-    Quit [Ctrl('c')] [Typing] "" "quit, also while typing";
+    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[List], "open", "open the selected pod";
+    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[Book], "open", "open the selected entry";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Pod, Kubelet, Node], "back", "back to the table";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Events], "back", "show all again, then back to the table";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Book, Entry], "back", "back to where it was opened";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Context::Help], "close", "close the help";
+    Down, [char('j'), Plain(KeyCode::Down)], READING, "", "next row, or one line down";
+    Up, [char('k'), Plain(KeyCode::Up)], READING, "", "row before, or one line up";
+    PageDown, [Plain(KeyCode::PageDown), Ctrl('f')], READING, "", "one page down";
+    PageUp, [Plain(KeyCode::PageUp), Ctrl('b')], READING, "", "one page up";
+    First, [char('g'), Plain(KeyCode::Home)], READING, "", "to the top, and stay there";
+    Last, [char('G'), Plain(KeyCode::End)], READING, "", "to the end";
+    Go(Pane::Pods), [char('1')], PANES, "", "the table of pods";
+    Go(Pane::Pod), [char('2')], PANES, "", "one pod: the selected one";
+    Go(Pane::Kubelet), [char('3')], PANES, "", "the kubelet: what feeds its sync loop";
+    Go(Pane::Node), [char('4')], PANES, "", "the node: conditions and resources";
+    Go(Pane::Events), [char('5')], PANES, "", "the events of the node";
+    Go(Pane::Runbook), [char('6')], PANES, "", "the runbook: all entries";
+    NextPane, [Plain(KeyCode::Tab)], PANES, "", "next pane";
+    PaneBefore, [Plain(KeyCode::BackTab)], PANES, "", "pane before";
+    Filter, [char('/')], &[List], "filter", "pods with words in name, status, stage, cause, why";
+    Filter, [char('/')], &[Events], "filter", "events with words";
+    Filter, [char('/')], &[Book], "search", "entries with words in id, title, text or reasons";
+    Runbook, [char('r')], &[List], "runbook", "the runbook: all entries";
+    Runbook, [char('r')], &[Pod], "runbook", "the runbook's entry for this pod";
+    KeepFilter, [Plain(KeyCode::Enter)], &[Typing], "keep", "keep it and go on";
+    ClearFilter, [Plain(KeyCode::Esc)], &[List, Typing], "clear", "show all again";
+    Erase, [Plain(KeyCode::Backspace), Ctrl('h')], &[Typing], "", "take the last character back";
+    Down, [Plain(KeyCode::Down)], &[Typing], "", "next row";
+    Up, [Plain(KeyCode::Up)], &[Typing], "", "row before";
+    Failing, [char('f')], &[List], "failing", "only pods that are failing or slow, or all again";
+    Pause, [char('p')], PANES, "pause", "hold the picture still, or let it go on";
+    Help, [char('?')], PANES, "help", "this help";
+    Help, [char('?')], &[Context::Help], "", "close the help";
+    Redraw, [Ctrl('l')], ALL, "", "draw the whole screen again";
+    Suspend, [Ctrl('z')], ALL, "", "stop; `fg` goes on";
+    Quit, [char('q'), Ctrl('c')], READING, "quit", "quit";
+    Quit, [Ctrl('c')], &[Typing], "", "quit, also while typing";
 }
 
 impl Key {
@@ -157,11 +187,9 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const ALL: [Context; 6] = [List, Pod, Book, Entry, Typing, Help];
-
     #[test]
     fn no_key_has_two_meanings_in_one_context() {
-        for context in ALL {
+        for &context in ALL {
             let mut seen = Vec::new();
             for key in BINDINGS.iter().filter(|b| b.contexts.contains(&context)).flat_map(|b| b.keys) {
                 assert!(!seen.contains(key), "{key:?} twice in {context:?}");
@@ -183,10 +211,10 @@ mod tests {
             assert!(!b.keys.is_empty() && !b.contexts.is_empty() && !b.long.is_empty(), "{b:?}");
             actions.insert(b.action);
         }
-        for context in ALL {
+        for &context in ALL {
             assert!(action(context, Ctrl('c')) == Some(Action::Quit), "Ctrl-C quits everywhere");
         }
-        assert_eq!(actions.len(), 19);
+        assert_eq!(actions.len(), 27);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::app::App;
+use super::app::Open;
 use super::cells::{flow, put, put_line, wrap};
-use super::scroll;
+use super::scroll::{self, View};
 use super::theme::{Role, Theme};
 use super::{Picture, pod_containers, pod_events, pod_stages, pod_why};
 use crate::observation::Time;
@@ -24,11 +24,14 @@ use crate::pipeline::Placed;
 use crate::view::{Detail, Why};
 
 /// Draws heading and sections.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
-    let Some(open) = &mut app.open else { return };
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mut Open>, theme: &Theme) -> View {
+    let Some(open) = open else {
+        put(buffer, area.x, area.y, area.right(), "no pod is selected", theme.style(Role::Muted));
+        return View::default();
+    };
     let Some(placed) = &open.last else {
         put(buffer, area.x, area.y, area.right(), "the pod is gone", theme.style(Role::Muted));
-        return;
+        return View::default();
     };
     let now = picture.moment.now;
     let mut detail = Detail::new(placed, now);
@@ -42,7 +45,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     let head = (heading.len() as u16).min(area.height);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
     let lines = sections(placed, &detail, open.why.as_ref(), now, usize::from(body.width), theme);
-    app.view = scroll::text(buffer, body, &lines, &mut open.scroll);
+    scroll::text(buffer, body, &lines, &mut open.scroll)
 }
 
 fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {

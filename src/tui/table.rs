@@ -14,7 +14,7 @@ use super::Picture;
 use super::app::App;
 use super::cells::{fit, pod_name, put};
 use super::columns::{Column, columns};
-use super::scroll::View;
+use super::scroll::{Rows, View};
 use super::theme::{Role, Theme};
 use crate::pipeline::Stage;
 use crate::view::{Row, Trouble};
@@ -32,8 +32,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     }
     let rows = usize::from(area.height - 1);
     let count = picture.shown.len();
-    app.view = View { page: rows.max(1), position: None };
     app.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + 1, first: app.cursor.top, count: rows.min(count - app.cursor.top) };
+    let line = picture.row(app.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
+    app.view = View { page: rows.max(1), position: None, rows: Some(seen), line };
     if count == 0 {
         put(buffer, area.x + 1, area.y + 2, area.right(), &empty(picture, app), theme.style(Role::Muted));
         return;
