@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use disk::Orphan;
 pub use histogram::{Delta, Quantile};
-pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
+pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};
 pub use lines::{Line, Lines};
 pub use listing::{Held, Listing};
 pub use logs::{Logs, PodLog, PodSpans};

@@ -1,13 +1,25 @@
-//! Owns the pane of the node: conditions, resources, pressure, order of eviction.
+//! Owns the pane of the node: which sections it has, and which stand side by side.
 //! It must not compute: the view does.
+//!
+//! ```text
+//! CONDITIONS                    node_state.rs
+//! RESOURCES                     node_room.rs
+//! THRESHOLDS, DISKS, PRESSURE   node_room.rs
+//! EVICTED FIRST, KILLED FIRST   node_order.rs
+//! OOM KILLS, RUNTIME, CERTIFICATES   node_state.rs
+//! ```
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
 
-use super::Picture;
 use super::scroll::{self, Cursor, View};
+use super::sections::beside;
 use super::theme::Theme;
+use super::{Picture, node_order, node_room, node_state};
+use crate::view::NodeView;
+
+/// Narrowest column of sections.
+const NARROWEST: usize = 78;
 
 /// What the user has done here.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +29,22 @@ pub struct NodePane {
 }
 
 /// Draws the pane.
-pub fn draw(buffer: &mut Buffer, area: Rect, _picture: &Picture, pane: &mut NodePane, theme: &Theme) -> View {
-    scroll::marked(buffer, area, &[Line::raw("the node")], &mut pane.cursor, theme)
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut NodePane, theme: &Theme) -> View {
+    let (view, now) = (NodeView::new(&picture.moment), picture.moment.now);
+    let cells = usize::from(area.width);
+    let mut lines = node_state::conditions(&view, now, cells, theme);
+    lines.extend(node_room::resources(&view, cells, theme));
+    lines.extend(beside(
+        cells,
+        NARROWEST,
+        |cells| node_room::bounds(&view, now, cells, theme),
+        |cells| node_state::others(&view, now, cells, theme),
+    ));
+    lines.extend(beside(
+        cells,
+        NARROWEST,
+        |cells| node_order::evicted(&view, cells, theme),
+        |cells| node_order::killed(&view, cells, theme),
+    ));
+    scroll::marked(buffer, area, &lines, &mut pane.cursor, theme)
 }
