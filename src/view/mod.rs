@@ -2,10 +2,12 @@
 //! It must not draw, print, or decide anything that the pipeline decides.
 
 mod changes;
+mod column;
 mod detail;
 mod entry;
 mod explained;
 mod faults;
+mod filter;
 mod header;
 mod moment;
 mod pleg;
@@ -14,13 +16,15 @@ mod why;
 mod words;
 
 pub use changes::{Change, Changes, What};
+pub use column::{Column, Sort};
 pub use detail::{Detail, Sides};
 pub use entry::Entry;
 pub use explained::{Asked, Explained, explain_all, explain_named};
 pub use faults::Fault;
+pub use filter::{Filter, Matcher, has_words, is_near};
 pub use header::{Header, LeaseLine, SourceLine};
 pub use moment::Moment;
 pub use pleg::{METRICS_STALE_S, PlegView};
-pub use row::{Filter, Row, Trouble, has_words};
+pub use row::{Row, Trouble};
 pub use why::Why;
 pub use words::{alarm_text, bytes, clock, milliseconds, next_text, source_state_text, source_state_word};
