@@ -14,6 +14,7 @@ Examples:
   sudo kpodtrace pods --failing               what is wrong here, once
   kpodtrace demo                              six minutes of a real node, on the screen
   kpodtrace --from ./capture                  the same screen, for your own input
+  kpodtrace --failing --theme light           how it begins and looks; see also kpodtrace config
   kpodtrace pods --from node.kpt --failing    what is wrong, as a table
   kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time
 
@@ -26,6 +27,9 @@ pub struct Cli {
     /// What to look at, and when.
     #[command(flatten)]
     pub input: Input,
+    /// How the screen begins, and how it looks.
+    #[command(flatten)]
+    pub look: LookArgs,
     /// What to do; without it, the screen.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -86,6 +90,8 @@ Examples:
   kpodtrace pods --from node.kpt                       one line a pod
   kpodtrace pods --from node.kpt --at +90s -o wide     the whole reason, 90 s after the begin
   kpodtrace pods --from node.kpt -n shop -o json       stages with evidence, see docs/json.md
+  kpodtrace pods --filter 'web !stage:running'         the filter of the screen
+  kpodtrace pods --sort restarts                       the most first; --sort -restarts the fewest
   sudo kpodtrace pods --watch --failing                the table, then every row that changes
   kpodtrace pods --watch --from node.kpt -n shop       the same changes out of a recording, each with its time
   kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing --exit-code
@@ -123,6 +129,16 @@ Examples:
   kpodtrace demo
   kpodtrace demo --speed 10 --ascii")]
     Demo(ScreenArgs),
+    /// Print the screen's configuration as it is in effect, with where each value comes from
+    #[command(after_help = "\
+Examples:
+  kpodtrace config                                     what the screen would begin with
+  kpodtrace config --theme light                       the same with a flag
+  kpodtrace config > ~/.config/kpodtrace/config.toml   a file to begin from
+
+Read are $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml) and /etc/kpodtrace/config.toml.
+A flag goes before the first, which goes before the second. A file that is wrong is refused with line and reason.")]
+    Config(LookArgs),
     /// Record this node, or turn an import into a recording: one file that opens fast and can be passed on
     #[command(after_help = "\
 Examples:
@@ -201,6 +217,49 @@ pub enum RunbookAction {
     },
 }
 
+/// How the screen begins, and how it looks. What is not given is as the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "The screen")]
+pub struct LookArgs {
+    /// Only this namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Begin with only the pods that are failing, or slow in a stage that should pass by itself
+    #[arg(long)]
+    pub failing: bool,
+    /// Begin with the pods that match, as in 'web status:crash !ns:kube-system'
+    #[arg(long, value_name = "WORDS")]
+    pub filter: Option<String>,
+    /// Begin sorted by trouble, or by a column such as restarts; -COLUMN is the other way round
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// Colours: default, light, high-contrast or colour-blind; NO_COLOR takes them all
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// Draw with ASCII alone
+    #[arg(long)]
+    pub ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    pub no_mouse: bool,
+}
+
+impl LookArgs {
+    /// These, and of `other` what is not given here.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            namespace: self.namespace.clone().or_else(|| other.namespace.clone()),
+            failing: self.failing || other.failing,
+            filter: self.filter.clone().or_else(|| other.filter.clone()),
+            sort: self.sort.clone().or_else(|| other.sort.clone()),
+            theme: self.theme.clone().or_else(|| other.theme.clone()),
+            ascii: self.ascii || other.ascii,
+            no_mouse: self.no_mouse || other.no_mouse,
+        }
+    }
+}
+
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -224,6 +283,13 @@ pub struct PodsArgs {
     /// Only pods that are failing, or slow in a stage that should pass by itself
     #[arg(long)]
     pub failing: bool,
+    /// Only pods that match all words: in the name (or its letters in order), status, stage, cause or why; or in one field,
+    /// as in ns:shop name:web status:crash stage:image cause:oom why:quota node:node-7; ! before a word is not
+    #[arg(long, value_name = "WORDS")]
+    pub filter: Option<String>,
+    /// Sorted by trouble, name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN is the other way round
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, conflicts_with = "watch")]
+    pub sort: Option<String>,
     /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
     #[arg(short, long, conflicts_with = "exit_code")]
     pub watch: bool,
@@ -272,9 +338,9 @@ pub struct ScreenArgs {
     /// How many times faster than it was recorded
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = parse_speed)]
     pub speed: f64,
-    /// Draw with ASCII alone
-    #[arg(long)]
-    pub ascii: bool,
+    /// How the screen begins, and how it looks.
+    #[command(flatten)]
+    pub look: LookArgs,
 }
 
 /// Flags of `record`.

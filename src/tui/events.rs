@@ -63,7 +63,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut Event
     let widths = widths(&shown, usize::from(area.width));
     let cause = if widths.cause > 0 { format!("{} ", fit("FINDING", widths.cause)) } else { String::new() };
     let heading = format!(
-        "{:>5} {:>6} {} {} {cause}MESSAGE",
+        "{:>5} {:>6}   {} {} {cause}MESSAGE",
         "AGE",
         "COUNT",
         fit("OBJECT", widths.subject),
@@ -124,8 +124,8 @@ fn widths(shown: &[&EventLine], cells: usize) -> Widths {
     let widest = |of: fn(&EventLine) -> usize, most: usize| shown.iter().map(|e| of(e)).max().unwrap_or(0).min(most);
     let cause = if cells >= 100 { widest(|e| width(&e.cause), cells / 6).max(7) } else { 0 };
     Widths {
-        subject: widest(|e| width(&subject(e)), cells / 3).max(6),
-        reason: widest(|e| width(&e.reason), 22).max(6),
+        subject: widest(|e| width(&subject(e)), cells * 3 / 10).max(6),
+        reason: widest(|e| width(&e.reason), (cells / 6).max(10)).max(6),
         cause,
     }
 }
@@ -157,6 +157,7 @@ fn row(buffer: &mut Buffer, area: Rect, event: &EventLine, widths: &Widths, now:
     let pieces = [
         (format!("{:>5}", age(event.last, now)), base),
         (format!("{times:>6}"), base),
+        (if event.warning { "!" } else { " " }.to_owned(), role),
         (fit(&short(event, widths.subject), widths.subject), base),
         (fit(&event.reason, widths.reason), role),
         (if widths.cause > 0 { fit(&event.cause, widths.cause) } else { String::new() }, muted),

@@ -65,7 +65,7 @@ pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
         let share = age.num_milliseconds() as f64 / pleg.threshold.num_milliseconds().max(1) as f64;
         let role = if share >= 1.0 { Role::Trouble } else { stale };
         let words = format!(
-            "last seen {} ago of {} {}, mark of slow {}",
+            "last seen {} ago of {} {}; a relist is slow from {} on",
             human_duration(age),
             human_duration(pleg.threshold),
             bar(share, BAR),

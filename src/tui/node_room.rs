@@ -77,12 +77,10 @@ pub fn bounds(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Li
     let looked = view.looked.map(|at| format!("looked at {} ago", human_duration((now - at).max(TimeDelta::zero()))));
     let note = looked.unwrap_or_else(|| "not known: nobody has looked at the machine, or not lately".into());
     lines.push(title("FILE SYSTEMS AND PRESSURE", &note, cells, theme));
-    lines.extend(table(
-        &["", "LEFT", "OF", "", "INODES LEFT", "IMAGES"],
-        view.disks.iter().map(disk).collect(),
-        cells,
-        theme,
-    ));
+    if !view.disks.is_empty() {
+        let head = ["", "LEFT", "OF", "", "INODES LEFT", "IMAGES"];
+        lines.extend(table(&head, view.disks.iter().map(disk).collect(), cells, theme));
+    }
     if let Some(memory) = view.memory {
         let of = Quantity::whole(i64::try_from(memory.available).unwrap_or(i64::MAX));
         let all = Quantity::whole(i64::try_from(memory.total).unwrap_or(i64::MAX));

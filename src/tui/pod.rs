@@ -17,6 +17,7 @@ use ratatui::text::{Line, Span};
 use super::app::Open;
 use super::cells::{flow, put, put_line, wrap};
 use super::scroll::{self, View};
+use super::step::Step;
 use super::theme::{Role, Theme};
 use super::{Picture, pod_containers, pod_events, pod_stages, pod_why};
 use crate::observation::Time;
@@ -44,7 +45,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mu
     }
     let head = (heading.len() as u16).min(area.height);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
-    let lines = sections(placed, &detail, open.why.as_ref(), now, usize::from(body.width), theme);
+    let why = open.why.as_ref().map(|why| (why, open.step));
+    let lines = sections(placed, &detail, why, now, usize::from(body.width), theme);
+    open.step.show(&lines, usize::from(body.height), &mut open.scroll);
     scroll::text(buffer, body, &lines, &mut open.scroll)
 }
 
@@ -82,22 +85,22 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
 fn sections(
     placed: &Placed,
     detail: &Detail,
-    why: Option<&Why>,
+    why: Option<(&Why, Step)>,
     now: Time,
     cells: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let row = &detail.row;
-    let told = why.and_then(|why| why.own.top()).is_some_and(|finding| finding.next.is_some());
+    let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
     let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.as_str()];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.trouble(row.trouble);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
     }
-    if let Some(why) = why {
+    if let Some((why, step)) = why {
         lines.push(title("WHY", theme));
-        lines.extend(pod_why::lines(why, now, cells, theme));
+        lines.extend(pod_why::lines(why, step, now, cells, theme));
     }
     lines.push(title("STAGES", theme));
     lines.extend(pod_stages::lines(&placed.place, now, cells, theme));

@@ -57,6 +57,7 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
         app.view = pane(buffer, body, &picture, app, theme);
     }
     app.picture = Some(picture);
+    app.copy();
     footer::draw(buffer, foot, app, theme);
 }
 
@@ -68,7 +69,7 @@ fn pane(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme
         (Pane::Node, _) => node::draw(buffer, area, picture, &mut app.node, theme),
         (Pane::Events, _) => events::draw(buffer, area, picture, &mut app.events, theme),
         (Pane::Runbook, Some(page)) => book_entry::draw(buffer, area, page, theme),
-        (Pane::Runbook, None) => book_list::draw(buffer, area, &mut app.book, app.typing, theme),
+        (Pane::Runbook, None) => book_list::draw(buffer, area, &mut app.book, app.typing.is_on(), theme),
     }
 }
 
@@ -97,7 +98,7 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme
     counts::draw(buffer, top, picture, app, !titled, theme);
     let (middle, bottom) = split(area, area.height - selected.min(area.height));
     table::draw(buffer, middle, picture, app, theme);
-    selected::draw(buffer, bottom, picture, app.cursor.index, theme);
+    selected::draw(buffer, bottom, picture, app, theme);
 }
 
 /// The first `rows` rows, and the rest.

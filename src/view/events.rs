@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Moment;
-use super::row::has_words;
+use super::{Moment, has_words};
+use crate::diagnose::{Finding, UNKNOWN};
 use crate::objects::Event;
 use crate::observation::{Source, Time};
 use crate::text::Text;
@@ -133,11 +133,15 @@ fn cause(moment: &Moment, pod: Option<&Text>, event: &Event) -> Text {
         None if event.involved_object.kind == "Node" => Some(moment.node_diagnosis()),
         None => None,
     };
-    let rests = |finding: &&crate::diagnose::Finding| {
+    let rests = |finding: &&Finding| {
         let mut said = finding.evidence.iter().filter(|e| e.source == Source::ApiEvents);
         !finding.cause.starts_with("none.")
             && said.any(|e| e.text.split([' ', ':']).next() == Some(event.reason.as_str()))
     };
     let found = diagnosis.into_iter().flat_map(|d| &d.findings).find(rests);
-    found.map(|f| f.cause.clone()).unwrap_or_default()
+    // A warning about what has a finding, and about the same container, is part of the same story.
+    let container = event.involved_object.container().unwrap_or_default();
+    let of_subject = |f: &&Finding| f.container.is_empty() || f.container == container;
+    let top = diagnosis.filter(|d| event.is_warning() && !d.is_quiet()).and_then(|d| d.top()).filter(of_subject);
+    found.or(top).map(|f| f.cause.clone()).filter(|cause| *cause != UNKNOWN).unwrap_or_default()
 }

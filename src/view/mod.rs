@@ -2,12 +2,14 @@
 //! It must not draw, print, or decide anything that the pipeline decides.
 
 mod changes;
+mod column;
 mod detail;
 mod entry;
 mod events;
 mod eviction;
 mod explained;
 mod faults;
+mod filter;
 mod header;
 mod kubelet;
 mod moment;
@@ -21,19 +23,21 @@ mod why;
 mod words;
 
 pub use changes::{Change, Changes, What};
+pub use column::{Column, Sort};
 pub use detail::{Detail, Sides};
 pub use entry::Entry;
 pub use events::{EventLine, events};
 pub use eviction::{Victim, by_eviction, by_kernel};
 pub use explained::{Asked, Explained, explain_all, explain_named};
 pub use faults::Fault;
+pub use filter::{Filter, Matcher, has_words, is_near};
 pub use header::{Header, LeaseLine, SourceLine};
 pub use kubelet::{Feed, Health, KubeletView, Relists, SLOW_S, Workers};
 pub use moment::Moment;
 pub use node::{CertificateLine, ConditionLine, Kill, LifeLine, NodeView};
 pub use pleg::{METRICS_STALE_S, PlegView};
 pub use resources::{ResourceLine, amount_text, resources};
-pub use row::{Filter, Row, Trouble, has_words};
+pub use row::{Row, Trouble};
 pub use settings::{SettingLine, settings};
 pub use thresholds::{Disk, Threshold};
 pub use why::Why;
