@@ -111,6 +111,20 @@ With --watch: a line when the verdict changes, when the kubelet's metrics were r
 while our own list calls say something new or have no answer.
 With --exit-code: 1 when PLEG is silent, slow or hanging, 3 when nothing recent is known of it.")]
     Pleg(PlegArgs),
+    /// The node: conditions, what it has left, eviction thresholds, and which pods would die first
+    #[command(after_help = "\
+Examples:
+  sudo kpodtrace node
+  kpodtrace node --from node.kpt -o json | jq '.eviction_order[0]'")]
+    Node(NodeArgs),
+    /// Events about the node and its pods, repeats folded, newest first
+    #[command(after_help = "\
+Examples:
+  kpodtrace events --from node.kpt warning !probe
+  kpodtrace events -o json | jq '.events[] | select(.cause)'
+
+Exit codes: 0 told, 3 no source of events was heard.")]
+    Events(EventsArgs),
     /// Say why: cause, evidence, what comes next, what to do; or print an entry of the runbook
     #[command(after_help = "\
 Examples:
@@ -323,12 +337,31 @@ pub struct PlegArgs {
     pub exit_code: bool,
 }
 
-/// Formats of `pleg`.
+/// Flags of `node`.
+#[derive(Debug, Args)]
+pub struct NodeArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
+}
+
+/// Flags of `events`.
+#[derive(Debug, Args)]
+pub struct EventsArgs {
+    /// Words that an event must have; with ! before one it must not. warning and normal are such words
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
+}
+
+/// Formats of `pleg`, `node` and `events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlegFormat {
     /// To be read
     Text,
-    /// A PlegReport, see docs/json.md
+    /// A document, see docs/json.md
     Json,
 }
 

@@ -4,10 +4,12 @@
 mod config;
 mod demo;
 mod doctor;
+mod events;
 mod explain;
 mod fail;
 mod input;
 mod live;
+mod node;
 mod out;
 mod pleg;
 mod pods;
@@ -68,6 +70,8 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         }
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
+        Some(Command::Node(args)) => node::run(&cli.input, args),
+        Some(Command::Events(args)) => events::run(&cli.input, args),
         Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
         Some(Command::Explain(args)) => explain::run(&cli.input, args),

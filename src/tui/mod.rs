@@ -41,6 +41,8 @@ mod pleg;
 mod pod;
 mod pod_containers;
 mod pod_events;
+mod pod_life;
+mod pod_log;
 mod pod_stages;
 mod pod_why;
 mod run;

@@ -5,8 +5,10 @@
 //! shop/web-6d4cf56db6-x2xkq  CrashLoopBackOff  restarts 3 (27s ago)
 //! uid 8f3c…  QoS Burstable  pod IP 10.244.0.9  node node-7  owner ReplicaSet/web
 //! WHY           pod_why.rs
+//! LIFE          pod_life.rs
 //! STAGES        pod_stages.rs
 //! CONTAINERS    pod_containers.rs
+//! LOG           pod_log.rs
 //! EVENTS        pod_events.rs
 //! ```
 
@@ -19,10 +21,10 @@ use super::cells::{flow, put, put_line, wrap};
 use super::scroll::{self, View};
 use super::step::Step;
 use super::theme::{Role, Theme};
-use super::{Picture, pod_containers, pod_events, pod_stages, pod_why};
+use super::{Picture, pod_containers, pod_events, pod_life, pod_log, pod_stages, pod_why};
 use crate::observation::Time;
 use crate::pipeline::Placed;
-use crate::view::{Detail, Why};
+use crate::view::{Detail, Why, life};
 
 /// Draws heading and sections.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mut Open>, theme: &Theme) -> View {
@@ -102,10 +104,20 @@ fn sections(
         lines.push(title("WHY", theme));
         lines.extend(pod_why::lines(why, step, now, cells, theme));
     }
+    let life = life(placed, now);
+    if !life.is_empty() {
+        lines.push(title("LIFE", theme));
+        lines.extend(pod_life::lines(&life, cells, theme));
+    }
     lines.push(title("STAGES", theme));
     lines.extend(pod_stages::lines(&placed.place, now, cells, theme));
     lines.push(title("CONTAINERS", theme));
     lines.extend(pod_containers::lines(placed, detail, now, cells, theme));
+    let log = pod_log::lines(placed, cells, theme);
+    if !log.is_empty() {
+        lines.push(title("LOG", theme));
+        lines.extend(log);
+    }
     lines.push(title("EVENTS", theme));
     lines.extend(pod_events::lines(placed, now, cells, theme));
     lines
