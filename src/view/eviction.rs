@@ -113,14 +113,25 @@ fn adj(pod: &Pod, critical: bool, memory: Quantity) -> i64 {
         "Guaranteed" => GUARANTEED_ADJ,
         "BestEffort" => BEST_EFFORT_ADJ,
         _ => {
-            let regular = pod.spec.containers.iter().map(|c| burstable(c, memory)).max();
+            let rest = rest_of_pod(pod);
+            let regular = pod.spec.containers.iter().map(|c| burstable(c, rest, memory)).max();
             regular.unwrap_or(BEST_EFFORT_ADJ - 1)
         }
     }
 }
 
-fn burstable(container: &ContainerSpec, memory: Quantity) -> i64 {
-    let request = container.resources.requests.get(&Resource::Memory).unwrap_or_default();
+/// What of a request that is set for the whole pod no container asks for is divided among those that run on.
+fn rest_of_pod(pod: &Pod) -> Quantity {
+    let spec = &pod.spec;
+    let Some(whole) = spec.resources.requests.get(&Resource::Memory) else { return Quantity::ZERO };
+    let running = || spec.containers.iter().chain(spec.init_containers.iter().filter(|c| c.is_sidecar()));
+    let asked = running().filter_map(|c| c.resources.requests.get(&Resource::Memory)).sum::<Quantity>();
+    let count = i64::try_from(running().count().max(1)).unwrap_or(1);
+    Quantity::whole(((whole - asked).ceil() / count).max(0))
+}
+
+fn burstable(container: &ContainerSpec, rest: Quantity, memory: Quantity) -> i64 {
+    let request = container.resources.requests.get(&Resource::Memory).unwrap_or_default() + rest;
     let (request, memory) = (i128::from(request.ceil()), i128::from(memory.ceil()));
     let share = if memory > 0 { 1000 * request / memory } else { 0 };
     i64::try_from(1000 - share).unwrap_or(0).clamp(1000 + GUARANTEED_ADJ, BEST_EFFORT_ADJ - 1)

@@ -80,7 +80,10 @@ fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
 /// The file system looked at that the runtime's images lie on: by the longest path above theirs.
 fn imagefs<'a>(moment: &Moment, vitals: &'a Vitals) -> Option<&'a Filesystem> {
     let mountpoint = &moment.snapshot.image_fs.as_ref()?.images.first()?.mountpoint;
-    let above = |fs: &&Filesystem| std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str());
+    // Below the root there may be another that was not looked at.
+    let above = |fs: &&Filesystem| {
+        fs.path != "/" && std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str())
+    };
     vitals.filesystems.iter().filter(above).max_by_key(|fs| fs.path.len())
 }
 
