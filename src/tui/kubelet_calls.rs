@@ -31,7 +31,7 @@ pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'stati
             text(if slow { "slow" } else { "" }).role(role),
         ]
     };
-    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "ALL", ""];
+    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "EVER", ""];
     lines.extend(table(&head, view.operations.iter().map(row).collect(), cells, theme));
     lines
 }

@@ -14,7 +14,7 @@ use crate::view::{Feed, Health, KubeletView, milliseconds, quantile};
 /// Feeds of the loop.
 pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let ago = |at: Time| human_duration((now - at).max(TimeDelta::zero()));
-    let mut notes = vec!["what feeds it, into one worker per pod".to_owned()];
+    let mut notes = Vec::new();
     notes.extend(view.started.map(|at| format!("kubelet started {} ago", ago(at))));
     notes.extend(
         view.health

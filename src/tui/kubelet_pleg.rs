@@ -94,7 +94,7 @@ fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
         parts.push(format!("last {}{told}", milliseconds(last.took_us as f64 / 1e6)));
         let mean = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum::<f64>() / own.done.len() as f64;
         let worst = own.done.iter().max_by_key(|t| t.took_us).unwrap_or(last);
-        parts.push(format!("mean {} of {}", milliseconds(mean), own.done.len()));
+        parts.push(format!("mean {} of {} calls", milliseconds(mean), own.done.len()));
         parts.push(format!("worst {} at {}", milliseconds(worst.took_us as f64 / 1e6), clock(worst.at)));
     }
     if parts.is_empty() {

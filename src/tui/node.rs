@@ -2,7 +2,7 @@
 //! It must not compute: the view does.
 //!
 //! ```text
-//! CONDITIONS                    node_state.rs
+//! FAULTS, CONDITIONS            node_state.rs
 //! RESOURCES                     node_room.rs
 //! THRESHOLDS, DISKS, PRESSURE   node_room.rs
 //! EVICTED FIRST, KILLED FIRST   node_order.rs
@@ -32,7 +32,8 @@ pub struct NodePane {
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut NodePane, theme: &Theme) -> View {
     let (view, now) = (NodeView::new(&picture.moment), picture.moment.now);
     let cells = usize::from(area.width);
-    let mut lines = node_state::conditions(&view, now, cells, theme);
+    let mut lines = node_state::faults(&picture.header.faults, cells, theme);
+    lines.extend(node_state::conditions(&view, now, cells, theme));
     lines.extend(node_room::resources(&view, cells, theme));
     lines.extend(beside(
         cells,

@@ -9,12 +9,19 @@ use super::sections::{nothing, number, said, table, text, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{ConditionLine, LifeLine, NodeView};
+use crate::view::{ConditionLine, Fault, LifeLine, NodeView};
 
 /// A certificate that ends so soon is marked, days.
 const SOON_DAYS: i64 = 7;
 /// Kills shown.
 const KILLS: usize = 5;
+
+/// What is wrong with the node; nothing while nothing is.
+pub fn faults(faults: &[Fault], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let lines = faults.iter().flat_map(|fault| said(&format!("✗ {fault}"), Role::Trouble, cells, theme));
+    let head = (!faults.is_empty()).then(|| title("FAULTS", "", cells, theme));
+    head.into_iter().chain(lines).collect()
+}
 
 /// Conditions, taints and the lease.
 pub fn conditions(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -27,7 +34,7 @@ pub fn conditions(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Ve
         lines.extend(condition(c, cells, theme));
     }
     let mut below = Vec::new();
-    below.extend(heard.map(|at| format!("written {} ago", human_duration(at))));
+    below.extend(heard.map(|at| format!("status last written {} ago", human_duration(at))));
     if !view.taints.is_empty() {
         below.push(format!("taints {}", view.taints.join(", ")));
     }

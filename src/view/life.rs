@@ -129,7 +129,7 @@ impl Known {
     }
 }
 
-/// From each end of a container that should run on to its next start, and since when a stage has failed.
+/// From each end of a container that should run on to its next start, and since when a stage before that has failed.
 fn failing(placed: &Placed, now: Time) -> Vec<(Time, Time)> {
     let mut spans = Vec::new();
     for container in &placed.place.containers {
@@ -137,13 +137,15 @@ fn failing(placed: &Placed, now: Time) -> Vec<(Time, Time)> {
         let exits: Vec<_> = placed.facts.exits.iter().filter(|e| e.container == container.name).collect();
         for exit in exits.iter().filter(|e| runs_on || e.exit_code != 0) {
             let Some(end) = real(exit.finished) else { continue };
-            let starts = exits.iter().filter_map(|e| real(e.started)).chain(container.running_since);
+            // What never ran for long starts and ends in one second.
+            let others = exits.iter().filter(|e| e.id != exit.id);
+            let starts = others.filter_map(|e| real(e.started)).chain(container.running_since);
             let back = starts.filter(|start| *start >= end).min().unwrap_or(now);
             spans.push((end, back));
         }
     }
-    if placed.place.state == StageState::Failed && placed.place.stage != Stage::Terminating {
-        spans.extend(placed.place.since.map(|since| (since, now)));
-    }
+    // In `running` the containers' ends say it finer.
+    let failed = placed.place.state == StageState::Failed && placed.place.stage < Stage::Running;
+    spans.extend(placed.place.since.filter(|_| failed).map(|since| (since, now)));
     spans
 }

@@ -81,9 +81,8 @@ fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
 fn imagefs<'a>(moment: &Moment, vitals: &'a Vitals) -> Option<&'a Filesystem> {
     let mountpoint = &moment.snapshot.image_fs.as_ref()?.images.first()?.mountpoint;
     // Below the root there may be another that was not looked at.
-    let above = |fs: &&Filesystem| {
-        fs.path != "/" && std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str())
-    };
+    let above =
+        |fs: &&Filesystem| fs.path != "/" && std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str());
     vitals.filesystems.iter().filter(above).max_by_key(|fs| fs.path.len())
 }
 

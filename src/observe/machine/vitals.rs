@@ -101,6 +101,17 @@ mod tests {
     }
 
     #[test]
+    fn the_machine_that_this_runs_on() {
+        let vitals = look(&Root::live(), Path::new("/none"));
+        let (memory, cpu) = (vitals.memory.unwrap(), vitals.cpu.unwrap());
+        assert!(0 < memory.available && memory.available <= memory.total, "{memory:?}");
+        assert!(0 < cpu.busy && cpu.busy < cpu.all, "{cpu:?}");
+        assert!(vitals.filesystems.iter().any(|fs| fs.path == "/" && fs.size > 0));
+        let (threads, most) = vitals.pids.unwrap();
+        assert!(0 < threads && threads < most);
+    }
+
+    #[test]
     fn certificates_are_read_and_keys_beside_them_are_not_kept() {
         let temp = Temp::new();
         temp.write("var/lib/kubelet/pki/kubelet-client-current.pem", of_node("system:node:a"));
