@@ -14,6 +14,7 @@ Examples:
   sudo kpodtrace pods --failing               what is wrong here, once
   kpodtrace demo                              six minutes of a real node, on the screen
   kpodtrace --from ./capture                  the same screen, for your own input
+  kpodtrace --failing --theme light           how it begins and looks; see also kpodtrace config
   kpodtrace pods --from node.kpt --failing    what is wrong, as a table
   kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time
 
@@ -26,6 +27,9 @@ pub struct Cli {
     /// What to look at, and when.
     #[command(flatten)]
     pub input: Input,
+    /// How the screen begins, and how it looks.
+    #[command(flatten)]
+    pub look: LookArgs,
     /// What to do; without it, the screen.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -89,6 +93,8 @@ Examples:
   kpodtrace pods --from node.kpt                       one line a pod
   kpodtrace pods --from node.kpt --at +90s -o wide     the whole reason, 90 s after the begin
   kpodtrace pods --from node.kpt -n shop -o json       stages with evidence, see docs/json.md
+  kpodtrace pods --filter 'web !stage:running'         the filter of the screen
+  kpodtrace pods --sort restarts                       the most first; --sort -restarts the fewest
   sudo kpodtrace pods --watch --failing                the table, then every row that changes
   kpodtrace pods --watch --from node.kpt -n shop       the same changes out of a recording, each with its time
   kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing --exit-code
@@ -108,6 +114,20 @@ With --watch: a line when the verdict changes, when the kubelet's metrics were r
 while our own list calls say something new or have no answer.
 With --exit-code: 1 when PLEG is silent, slow or hanging, 3 when nothing recent is known of it.")]
     Pleg(PlegArgs),
+    /// The node: conditions, what it has left, eviction thresholds, and which pods would die first
+    #[command(after_help = "\
+Examples:
+  sudo kpodtrace node
+  kpodtrace node --from node.kpt -o json | jq '.eviction_order[0]'")]
+    Node(NodeArgs),
+    /// Events about the node and its pods, repeats folded, newest first
+    #[command(after_help = "\
+Examples:
+  kpodtrace events --from node.kpt warning !probe
+  kpodtrace events -o json | jq '.events[] | select(.cause)'
+
+Exit codes: 0 told, 3 no source of events was heard.")]
+    Events(EventsArgs),
     /// Say why: cause, evidence, what comes next, what to do; or print an entry of the runbook
     #[command(after_help = "\
 Examples:
@@ -126,6 +146,16 @@ Examples:
   kpodtrace demo
   kpodtrace demo --speed 10 --ascii")]
     Demo(ScreenArgs),
+    /// Print the screen's configuration as it is in effect, with where each value comes from
+    #[command(after_help = "\
+Examples:
+  kpodtrace config                                     what the screen would begin with
+  kpodtrace config --theme light                       the same with a flag
+  kpodtrace config > ~/.config/kpodtrace/config.toml   a file to begin from
+
+Read are $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml) and /etc/kpodtrace/config.toml.
+A flag goes before the first, which goes before the second. A file that is wrong is refused with line and reason.")]
+    Config(LookArgs),
     /// Record this node, or turn an import into a recording: one file that opens fast and can be passed on
     #[command(after_help = "\
 Examples:
@@ -201,6 +231,49 @@ pub enum RunbookAction {
     },
 }
 
+/// How the screen begins, and how it looks. What is not given is as the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "The screen")]
+pub struct LookArgs {
+    /// Only this namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Begin with only the pods that are failing, or slow in a stage that should pass by itself
+    #[arg(long)]
+    pub failing: bool,
+    /// Begin with the pods that match, as in 'web status:crash !ns:kube-system'
+    #[arg(long, value_name = "WORDS")]
+    pub filter: Option<String>,
+    /// Begin sorted by trouble, or by a column such as restarts; -COLUMN is the other way round
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// Colours: default, light, high-contrast or colour-blind; NO_COLOR takes them all
+    #[arg(long, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// Draw with ASCII alone
+    #[arg(long)]
+    pub ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    pub no_mouse: bool,
+}
+
+impl LookArgs {
+    /// These, and of `other` what is not given here.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            namespace: self.namespace.clone().or_else(|| other.namespace.clone()),
+            failing: self.failing || other.failing,
+            filter: self.filter.clone().or_else(|| other.filter.clone()),
+            sort: self.sort.clone().or_else(|| other.sort.clone()),
+            theme: self.theme.clone().or_else(|| other.theme.clone()),
+            ascii: self.ascii || other.ascii,
+            no_mouse: self.no_mouse || other.no_mouse,
+        }
+    }
+}
+
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -224,6 +297,13 @@ pub struct PodsArgs {
     /// Only pods that are failing, or slow in a stage that should pass by itself
     #[arg(long)]
     pub failing: bool,
+    /// Only pods that match all words: in the name (or its letters in order), status, stage, cause or why; or in one field,
+    /// as in ns:shop name:web status:crash stage:image cause:oom why:quota node:node-7; ! before a word is not
+    #[arg(long, value_name = "WORDS")]
+    pub filter: Option<String>,
+    /// Sorted by trouble, name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN is the other way round
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, conflicts_with = "watch")]
+    pub sort: Option<String>,
     /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
     #[arg(short, long, conflicts_with = "exit_code")]
     pub watch: bool,
@@ -257,12 +337,31 @@ pub struct PlegArgs {
     pub exit_code: bool,
 }
 
-/// Formats of `pleg`.
+/// Flags of `node`.
+#[derive(Debug, Args)]
+pub struct NodeArgs {
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
+}
+
+/// Flags of `events`.
+#[derive(Debug, Args)]
+pub struct EventsArgs {
+    /// Words that an event must have; with ! before one it must not. warning and normal are such words
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
+    pub output: PlegFormat,
+}
+
+/// Formats of `pleg`, `node` and `events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlegFormat {
     /// To be read
     Text,
-    /// A PlegReport, see docs/json.md
+    /// A document, see docs/json.md
     Json,
 }
 
@@ -272,9 +371,9 @@ pub struct ScreenArgs {
     /// How many times faster than it was recorded
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = parse_speed)]
     pub speed: f64,
-    /// Draw with ASCII alone
-    #[arg(long)]
-    pub ascii: bool,
+    /// How the screen begins, and how it looks.
+    #[command(flatten)]
+    pub look: LookArgs,
 }
 
 /// Flags of `record`.

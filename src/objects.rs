@@ -35,6 +35,12 @@ macro_rules! slim {
     };
 }
 
+mod quantity;
+mod resources;
+
+pub use quantity::Quantity;
+pub use resources::{Needs, Resource, Resources};
+
 slim! {
     /// `metadata` of any object.
     Meta {
@@ -124,6 +130,14 @@ slim! {
         runtime_class_name: Text,
         /// Who binds it to a node.
         scheduler_name: Text,
+        /// What the pod as a whole asks for, where it is set.
+        resources: Needs,
+        /// What its runtime class takes on top.
+        overhead: Resources,
+        /// The higher, the later it is evicted; what is critical has 2000000000 or more.
+        priority: Option<i32>,
+        /// The class its priority comes from.
+        priority_class_name: Text,
     }
 }
 
@@ -176,6 +190,8 @@ slim! {
         readiness_probe: Option<Probe>,
         /// Liveness probe.
         liveness_probe: Option<Probe>,
+        /// What it asks for.
+        resources: Needs,
     }
 }
 
@@ -384,6 +400,10 @@ slim! {
     NodeStatus {
         /// Node conditions.
         conditions: Vec<Condition>,
+        /// What the node has.
+        capacity: Resources,
+        /// What of it is for pods.
+        allocatable: Resources,
         /// Versions.
         node_info: NodeInfo,
     }

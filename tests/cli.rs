@@ -293,6 +293,35 @@ fn keys(value: &Value, out: &mut BTreeSet<String>) {
 }
 
 #[test]
+fn the_node_and_its_events() {
+    let at = ["--from", RECORDING, "--at", "12:42:10"];
+    let (code, text, _) = run(&[&["node"], &at[..]].concat());
+    assert_eq!(code, 0);
+    for part in [
+        "NODE node-a at 2026-11-29 12:42:10 UTC",
+        "the container runtime has not answered",
+        "memory.available",
+        "KILLED FIRST",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let node = json(&[&["node", "-o", "json"], &at[..]].concat());
+    assert_eq!(node["kind"], "NodeReport");
+    let pods = node["resources"].as_array().unwrap().iter().find(|r| r["name"] == "pods").unwrap();
+    assert_eq!((&pods["allocatable"], &pods["requested"]), (&"250".into(), &"38".into()));
+    assert_eq!(node["memory"], serde_json::Value::Null, "nobody looked at the machine");
+    let events = json(&[&["events", "-o", "json"], &at[..], &["--", "warning", "notag", "failed"]].concat());
+    let all = events["events"].as_array().unwrap();
+    assert!(
+        !all.is_empty() && all.iter().all(|e| e["cause"] == "image.not-found" && e["type"] == "Warning"),
+        "{events}"
+    );
+    let (code, text, _) = run(&[&["events"], &at[..], &["!warning"]].concat());
+    assert_eq!(code, 0);
+    assert!(text.starts_with(" LAST") && !text.contains("Warning"), "{text}");
+}
+
+#[test]
 fn every_key_is_documented() {
     let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md")).unwrap();
     let mut seen = BTreeSet::new();
@@ -302,7 +331,9 @@ fn every_key_is_documented() {
         for what in ["pods", "pleg"] {
             keys(&json(&[&[what, "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
         }
-        keys(&json(&[&["explain", "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
+        for what in ["explain", "node", "events"] {
+            keys(&json(&[&[what, "--from", from, "-o", "json"], &at[..]].concat()), &mut seen);
+        }
     }
     keys(&json(&["explain", "image.not-found", "-o", "json"]), &mut seen);
     let watch = ["pods", "--watch", "--from", RECORDING, "--at", "12:44:00", "-o", "json"];

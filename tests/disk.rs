@@ -304,6 +304,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
         units: Vec::new(),
         root_dir: Path::new("/var/lib/kubelet").into(),
         static_pods: Some("/etc/kubernetes/manifests".into()),
+        serving: None,
         node: "n".into(),
     };
     let (tx, mut rx) = mpsc::channel(64);

@@ -26,10 +26,12 @@ const LAYERS: &[(&str, &[&str])] = &[
         "session",
         &["view", "diagnose", "runbook", "pipeline", "model", "record", "decode", "observation", "objects", "text"],
     ),
+    ("config", &["tui", "view", "text"]),
     (
         "commands",
         &[
             "cli",
+            "config",
             "tui",
             "report",
             "session",

@@ -368,6 +368,7 @@ async fn a_machine_that_is_no_node_is_off() {
         units: vec![],
         root_dir: "/var/lib/kubelet".into(),
         static_pods: None,
+        serving: None,
         node: "n".into(),
     };
     let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
@@ -394,6 +395,7 @@ async fn the_machine_and_what_changes_on_it() {
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),
         static_pods: Some("/etc/kubernetes/manifests".into()),
+        serving: None,
         node: "n".into(),
     };
     let source = MachineSource::new(plan).with_program(program, Duration::from_millis(100));
@@ -441,6 +443,7 @@ fn machine(dir: &Dir, systemctl: &str) -> MachineSource {
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),
         static_pods: None,
+        serving: None,
         node: "n".into(),
     };
     MachineSource::new(plan).with_program(systemctl, Duration::from_millis(50))

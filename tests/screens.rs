@@ -78,6 +78,24 @@ fn the_incident() {
     }
 }
 
+/// As the issue asks for: what fits a small terminal, a usual one, a large one.
+const PANES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
+#[test]
+fn the_panes_of_kubelet_node_and_events() {
+    for seconds in [130, 225] {
+        let moment = moment(seconds);
+        for (width, height) in PANES {
+            for (key, name) in [("3", "kubelet"), ("4", "node"), ("5", "events")] {
+                let mut app = app(Theme::new(true, false));
+                app.show(moment.clone(), "demo: recorded 2026-11-29, ×1");
+                press(&mut app, key);
+                check(&format!("{name}-{seconds:03}s-{width}x{height}"), &text(&app.draw(width, height)));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_runbook() {
     for (width, height) in SIZES {

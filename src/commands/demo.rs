@@ -6,8 +6,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::live::Observed;
-use super::{Failure, Outcome, input, live, runbook};
-use crate::cli::{At, Input, ScreenArgs};
+use super::{Failure, Outcome, config, input, live, runbook};
+use crate::cli::{At, Input, LookArgs, ScreenArgs};
 use crate::session::{Session, SessionError};
 use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
@@ -16,20 +16,22 @@ use crate::view::Moment;
 const FIRST_PODS: TimeDelta = TimeDelta::seconds(20);
 
 /// The embedded recording.
-pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
+pub(super) fn run(input: &Input, args: &ScreenArgs, look: &LookArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
         return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
     }
+    let options = config::options(look)?;
     let mut session = Session::demo()?;
     session.diagnose_with(runbook::own(input)?);
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
     session.seek(input::resolve(at, session.span())?)?;
     session.set_speed(args.speed);
-    play(session, "demo".into(), args.ascii)
+    play(session, "demo".into(), options)
 }
 
 /// The screen on this node, or on an input: at the moment asked for and on from there, or at its end.
-pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
+pub(super) fn screen(input: &Input, look: &LookArgs) -> Result<Outcome, Failure> {
+    let options = config::options(look)?;
     if input.from.is_none() {
         if input.at.is_some() {
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
@@ -37,22 +39,22 @@ pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
         let own = runbook::own(input)?;
         let mut watcher = Watcher { observed: live::begin(&input.live)?, failed: None };
         watcher.observed.live.diagnose_with(own);
-        let ended = show(&mut watcher, false);
+        let ended = show(&mut watcher, options);
         return watcher.failed.map_or(ended, Err);
     }
     let session = input::open(input)?;
     let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
-    play(session, what, false)
+    play(session, what, options)
 }
 
-fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure> {
+fn play(session: Session, what: String, options: Options) -> Result<Outcome, Failure> {
     let mut player = Player { session, what, failed: None };
-    let ended = show(&mut player, ascii);
+    let ended = show(&mut player, options);
     player.failed.map_or(ended, |error| Err(error.into()))
 }
 
-fn show(feed: &mut dyn Feed, ascii: bool) -> Result<Outcome, Failure> {
-    match tui::run(feed, Options { ascii, ..Options::default() }) {
+fn show(feed: &mut dyn Feed, options: Options) -> Result<Outcome, Failure> {
+    match tui::run(feed, options) {
         Ok(()) => Ok(Outcome::Done),
         Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
         Err(error) => Err(error.into()),

@@ -1,12 +1,15 @@
 //! Owns the run of one command: input to output to exit code, and the words of a failure.
 //! It must not know what a pod is: the subcommands glue the input to what prints it.
 
+mod config;
 mod demo;
 mod doctor;
+mod events;
 mod explain;
 mod fail;
 mod input;
 mod live;
+mod node;
 mod out;
 mod pleg;
 mod pods;
@@ -20,7 +23,7 @@ use clap::Parser;
 
 pub use fail::Failure;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, LookArgs};
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +60,21 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
+    let look = &cli.look;
     match &cli.command {
+        Some(Command::Demo(args)) => demo::run(&cli.input, args, &args.look.or(look)),
+        Some(Command::Config(args)) => config::run(&args.or(look)),
+        None => demo::screen(&cli.input, look),
+        Some(_) if *look != LookArgs::default() => {
+            Err(Failure::usage("a flag of the screen before a command that has none", "the flag behind the command"))
+        }
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
-        Some(Command::Demo(args)) => demo::run(&cli.input, args),
+        Some(Command::Node(args)) => node::run(&cli.input, args),
+        Some(Command::Events(args)) => events::run(&cli.input, args),
         Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
         Some(Command::Explain(args)) => explain::run(&cli.input, args),
         Some(Command::Runbook(args)) => runbook::run(args),
-        None => demo::screen(&cli.input),
     }
 }

@@ -5,20 +5,29 @@ use super::watch::Look;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{Detail, NoteNews, PodLines, node_change, notes, pod_change, pods_json, pods_table, shown};
-use crate::view::{Changes, Filter, Moment, clock};
+use crate::view::{Changes, Filter, Moment, Sort, clock};
 
 pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
-    let filter = Filter { namespace: args.namespace.clone(), failing: args.failing, words: String::new() };
+    let filter = Filter {
+        namespace: args.namespace.clone(),
+        failing: args.failing,
+        words: args.filter.clone().unwrap_or_default(),
+    };
+    if let Some(problem) = filter.problem() {
+        return Err(Failure::usage(format!("--filter: {problem}"), "--filter 'web status:crash !ns:kube-system'"));
+    }
+    let sort = args.sort.as_deref().map_or(Ok(Sort::default()), Sort::read);
+    let sort = sort.map_err(|why| Failure::usage(format!("--sort: {why}"), "--sort restarts, or --sort=-age"))?;
     if args.watch {
         return watch(input, args, filter);
     }
     let moment = input::moment(input)?;
-    let rows = shown(&moment, &filter);
+    let rows = shown(&moment, &filter, sort);
     let problems = rows.iter().any(|row| row.trouble.is_failing()) || !moment.alarms.is_empty();
     match args.output {
-        PodsFormat::Json => out::json(&pods_json(&moment, &filter))?,
+        PodsFormat::Json => out::json(&pods_json(&moment, &rows))?,
         format => {
-            out::text(&pods_table(&moment, &filter, detail(format), out::width()))?;
+            out::text(&pods_table(&moment, &rows, detail(format), out::width()))?;
             if rows.is_empty() {
                 none(args, &moment);
             }
@@ -61,5 +70,6 @@ fn detail(format: PodsFormat) -> Detail {
 fn none(args: &PodsArgs, moment: &Moment) {
     let failing = if args.failing { " failing or slow" } else { "" };
     let place = args.namespace.as_ref().map(|ns| format!(" in namespace {ns}")).unwrap_or_default();
-    out::note(&format!("no{failing} pods{place}, of {} on the node", moment.pods.len()));
+    let words = args.filter.as_ref().map(|words| format!(" that match {words:?}")).unwrap_or_default();
+    out::note(&format!("no{failing} pods{place}{words}, of {} on the node", moment.pods.len()));
 }

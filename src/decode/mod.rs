@@ -18,6 +18,7 @@ mod manifest;
 mod otlp;
 mod plain_line;
 mod prometheus;
+mod vitals;
 
 pub use configz::kubelet_config;
 pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
@@ -36,6 +37,7 @@ pub use manifest::{Manifest, manifest};
 pub use otlp::spans;
 pub use plain_line::{PlainLine, plain_line};
 pub use prometheus::{ScrapeBuilder, scrape};
+pub use vitals::{counter, cpu_ticks, memory_info, pressure, threads};
 
 use serde::{Deserialize, Deserializer};
 

@@ -9,6 +9,8 @@ use crate::text::Text;
 
 /// Most kinds of runtime operation that are kept.
 const MAX_OPERATIONS: usize = 256;
+/// Most states of pod workers that are kept; there are nine.
+const MAX_WORKING: usize = 32;
 /// Most buckets that are kept of one histogram.
 const MAX_BUCKETS: usize = 128;
 
@@ -59,11 +61,23 @@ impl ScrapeBuilder {
                     entry.errors = errors;
                 }
             }
+            "kubelet_working_pods" => {
+                let (lifecycle, config) = (label(labels, "lifecycle"), label(labels, "config"));
+                if let (Some(lifecycle), Some(config), Some(count)) = (lifecycle, config, whole(value)) {
+                    let key = Text::from(format!("{lifecycle}/{config}"));
+                    if scrape.working.len() < MAX_WORKING || scrape.working.contains_key(&key) {
+                        let sum = scrape.working.entry(key).or_default();
+                        *sum = sum.saturating_add(count);
+                    }
+                }
+            }
             _ => {
                 if let Some(part) = name.strip_prefix("kubelet_pleg_relist_duration_seconds_") {
                     add(scrape.relist.get_or_insert_default(), part, labels, value);
                 } else if let Some(part) = name.strip_prefix("kubelet_pleg_relist_interval_seconds_") {
                     add(scrape.interval.get_or_insert_default(), part, labels, value);
+                } else if let Some(part) = name.strip_prefix("kubelet_pod_start_sli_duration_seconds_") {
+                    add(scrape.start_sli.get_or_insert_default(), part, labels, value);
                 } else if let Some(part) = name.strip_prefix("kubelet_runtime_operations_duration_seconds_")
                     && let Some(entry) = operation(scrape, labels)
                 {
@@ -82,7 +96,8 @@ impl ScrapeBuilder {
             return Err(DecodeError::Shape("not a page of metrics"));
         }
         let durations = self.scrape.operations.values_mut().map(|o| &mut o.duration);
-        for histogram in durations.chain(&mut self.scrape.relist).chain(&mut self.scrape.interval) {
+        let single = [&mut self.scrape.relist, &mut self.scrape.interval, &mut self.scrape.start_sli];
+        for histogram in durations.chain(single.into_iter().flatten()) {
             histogram.buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
             histogram.buckets.dedup_by(|b, a| a.0 == b.0);
         }
@@ -220,6 +235,12 @@ kubelet_pleg_last_seen_seconds 1.795951293e+09
 kubelet_runtime_operations_duration_seconds_bucket{operation_type="pull_image",le="5"} 1
 kubelet_runtime_operations_duration_seconds_sum{operation_type="pull_image"} NaN
 kubelet_runtime_operations_errors_total{operation_type="odd\"}\\\n"} 7
+kubelet_working_pods{config="desired",lifecycle="sync",static=""} 40
+kubelet_working_pods{config="desired",lifecycle="sync",static="true"} 2
+kubelet_working_pods{config="orphan",lifecycle="terminating",static=""} 0
+kubelet_pod_start_sli_duration_seconds_bucket{le="0.5"} 3
+kubelet_pod_start_sli_duration_seconds_sum 9
+kubelet_pod_start_sli_duration_seconds_count 4
 kubernetes_build_info{build_date="2026, \"x\"}",git_version="v1.36.2"} 1
 process_start_time_seconds +Inf
 garbage here
@@ -230,6 +251,9 @@ kubelet_pleg_discard_events{ 5
         assert_eq!(relist.buckets, vec![Bucket(0.005, 2), Bucket(0.01, 3)]);
         assert_eq!((relist.sum, relist.count), (0.25, 4));
         assert_eq!(s.interval, None);
+        let working: Vec<_> = s.working.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+        assert_eq!(working, [("sync/desired", 42), ("terminating/orphan", 0)]);
+        assert_eq!(s.start_sli.map(|h| (h.count, h.sum, h.buckets)), Some((4, 9.0, vec![Bucket(0.5, 3)])));
         assert_eq!((s.discarded, s.last_seen, s.process_start), (Some(1200), Some(1_795_951_293.0), None));
         assert_eq!(s.version, "v1.36.2");
         assert_eq!(s.operations["pull_image"].duration.buckets, vec![Bucket(5.0, 1)]);

@@ -123,6 +123,17 @@ impl Model {
             Fact::StaticManifest(file) => self.static_pod(StaticPod { file, ..StaticPod::default() }, &stamp),
             Fact::StaticManifestGone(file) => self.static_pod_gone(&file),
             Fact::StaticPod(pod) => self.static_pod(*pod, &stamp),
+            Fact::Vitals(vitals) => Arc::make_mut(&mut self.machine).vitals(vitals, stamp.wall),
+            Fact::Certificate(certificate) => {
+                let path = certificate.path.clone();
+                Arc::make_mut(&mut self.certificates).upsert(&path, *certificate, &stamp);
+            }
+            Fact::CertificateGone(path) => _ = Arc::make_mut(&mut self.certificates).remove(&path),
+            Fact::PodUsage(usage) => {
+                let uid = usage.uid.clone();
+                Arc::make_mut(&mut self.usage).upsert(&uid, usage, &stamp);
+            }
+            Fact::PodUsageGone(uid) => _ = Arc::make_mut(&mut self.usage).remove(&uid),
             Fact::Alive
             | Fact::Tls { .. }
             | Fact::Unreadable { .. }
@@ -150,6 +161,8 @@ impl Model {
             Source::Machine => {
                 self.pod_dirs.begin(stamp.epoch);
                 self.static_pods.begin(stamp.epoch);
+                Arc::make_mut(&mut self.certificates).begin(stamp.epoch);
+                Arc::make_mut(&mut self.usage).begin(stamp.epoch);
             }
             _ => {}
         }

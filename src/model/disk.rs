@@ -106,6 +106,8 @@ impl Model {
         for (_, held) in self.static_pods.end() {
             self.unlink_static(&held.value);
         }
+        Arc::make_mut(&mut self.certificates).end();
+        Arc::make_mut(&mut self.usage).end();
     }
 
     /// The manifest of the pod of that name.

@@ -35,6 +35,8 @@ impl Model {
             kubelet: self.kubelet.clone(),
             runtime: self.runtime.clone(),
             machine: self.machine.clone(),
+            certificates: self.certificates.clone(),
+            usage: self.usage.clone(),
             images: self.images.clone(),
             image_fs: self.image_fs.clone(),
             orphaned: self.index.orphaned.clone(),

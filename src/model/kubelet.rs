@@ -65,6 +65,19 @@ pub struct OperationWindow {
     pub total_errors: u64,
 }
 
+/// How long pods took from their creation until they ran, pulls and init containers left out, since the kubelet started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StartTimes {
+    /// Pods.
+    pub count: u64,
+    /// Mean, seconds.
+    pub mean: Option<f64>,
+    /// Interpolated median, seconds, with whether it is only a lower bound.
+    pub p50: Option<(f64, bool)>,
+    /// Interpolated 99th percentile.
+    pub p99: Option<(f64, bool)>,
+}
+
 /// What is known of the kubelet process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KubeletFacts {
@@ -124,6 +137,18 @@ impl KubeletFacts {
     pub fn relists_in_all(&self) -> Option<(u64, Option<f64>)> {
         let relist = self.last.as_ref()?.1.relist.as_ref()?;
         Some((relist.count, (relist.count > 0).then(|| relist.sum / relist.count as f64)))
+    }
+
+    /// Pods by the state of their worker, `lifecycle/config`.
+    pub fn working(&self) -> impl Iterator<Item = (&Text, &u64)> {
+        self.last.iter().flat_map(|(_, scrape)| &scrape.working)
+    }
+
+    /// How long pods took to start.
+    pub fn start_times(&self) -> Option<StartTimes> {
+        let all = Delta::between(&Histogram::default(), self.last.as_ref()?.1.start_sli.as_ref()?)?;
+        let (p50, p99) = (quantile(&all, 0.5), quantile(&all, 0.99));
+        Some(StartTimes { count: all.count, mean: all.mean(), p50, p99 })
     }
 
     /// After how long without a relist PLEG counts as unhealthy.

@@ -11,6 +11,7 @@ mod lines;
 mod listing;
 mod logs;
 mod pod;
+pub mod requests;
 mod sources;
 mod trail;
 
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use disk::Orphan;
 pub use histogram::{Delta, Quantile};
-pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
+pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};
 pub use lines::{Line, Lines};
 pub use listing::{Held, Listing};
 pub use logs::{Logs, PodLog, PodSpans};
@@ -32,7 +33,8 @@ pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{
-    Container, Image, ImageFs, PodDir, Pull, RuntimeStatus, Sandbox, Source, StaticPod, Time, Unit,
+    Certificate, Container, CpuTicks, Image, ImageFs, PodDir, PodUsage, Pull, RuntimeStatus, Sandbox, Source,
+    StaticPod, Time, Unit, Vitals,
 };
 use crate::text::Text;
 
@@ -55,6 +57,8 @@ pub struct Model {
     image_fs: Option<Arc<ImageFs>>,
     pod_dirs: Listing<PodDir>,
     static_pods: Listing<StaticPod>,
+    certificates: Arc<Listing<Certificate>>,
+    usage: Arc<Listing<PodUsage>>,
     api_trails: BTreeMap<Text, Trail>,
     unbound_trails: BTreeMap<Text, Trail>,
     kubelet_trails: BTreeMap<Text, Trail>,
@@ -77,6 +81,24 @@ pub struct MachineFacts {
     pub units: BTreeMap<Text, Unit>,
     /// When the machine booted.
     pub boot: Option<Time>,
+    /// The last look at the machine as a whole, and when it was.
+    pub vitals: Option<(Time, Box<Vitals>)>,
+    /// Share of all processors that was busy between the last two looks.
+    pub cpu: Option<f64>,
+}
+
+impl MachineFacts {
+    fn vitals(&mut self, vitals: Box<Vitals>, at: Time) {
+        let before = self.vitals.as_ref().and_then(|(_, old)| old.cpu);
+        self.cpu = before.zip(vitals.cpu).and_then(|(old, new)| busy(old, new));
+        self.vitals = Some((at, vitals));
+    }
+}
+
+/// Counters that go backwards are those of another boot.
+fn busy(old: CpuTicks, new: CpuTicks) -> Option<f64> {
+    let (busy, all) = (new.busy.checked_sub(old.busy)?, new.all.checked_sub(old.all)?);
+    (all > 0).then(|| busy.min(all) as f64 / all as f64)
 }
 
 /// What can be had again from the rest.
@@ -120,8 +142,12 @@ pub struct Snapshot {
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.
     pub runtime: Option<Arc<RuntimeStatus>>,
-    /// systemd's word on kubelet and runtime, and the boot.
+    /// systemd's word on kubelet and runtime, the boot, and what the machine has left.
     pub machine: Arc<MachineFacts>,
+    /// The kubelet's certificates, by file.
+    pub certificates: Arc<Listing<Certificate>>,
+    /// What pods use, by UID.
+    pub usage: Arc<Listing<PodUsage>>,
     /// The runtime's images, by id.
     pub images: Arc<Listing<Image>>,
     /// What they take, and where.

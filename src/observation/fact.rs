@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, Pull, RuntimeStatus, Sandbox, Scrape,
-    SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit,
+    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, PodUsage, Pull,
+    RuntimeStatus, Sandbox, Scrape, SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit, Vitals,
 };
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
@@ -123,6 +123,16 @@ pub enum Fact {
     ImageFs(Box<ImageFs>),
     /// A static pod's manifest is there or has changed.
     StaticPod(Box<StaticPod>),
+    /// What the kernel says of the machine as a whole.
+    Vitals(Box<Vitals>),
+    /// A certificate of the kubelet's is there or has changed.
+    Certificate(Box<Certificate>),
+    /// The certificate in that file is gone.
+    CertificateGone(Text),
+    /// What a pod uses has changed.
+    PodUsage(PodUsage),
+    /// The pod of that UID has no control group any more.
+    PodUsageGone(Text),
 }
 
 impl Fact {
@@ -163,6 +173,11 @@ impl Fact {
             Fact::ImageGone(id) => ("image", id),
             Fact::ImageFs(_) => ("image-fs", ""),
             Fact::StaticPod(pod) => ("static-manifest", &pod.file),
+            Fact::Vitals(_) => ("vitals", ""),
+            Fact::Certificate(certificate) => ("certificate", &certificate.path),
+            Fact::CertificateGone(path) => ("certificate", path),
+            Fact::PodUsage(usage) => ("pod-usage", &usage.uid),
+            Fact::PodUsageGone(uid) => ("pod-usage", uid),
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }

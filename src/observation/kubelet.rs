@@ -62,6 +62,13 @@ pub struct Scrape {
     /// `kubelet_runtime_operations_*` by `operation_type`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operations: BTreeMap<Text, OperationTotals>,
+    /// `kubelet_working_pods` by `lifecycle/config`, as in `sync/desired`, static pods and others together; written by
+    /// the housekeeping every two seconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub working: BTreeMap<Text, u64>,
+    /// `kubelet_pod_start_sli_duration_seconds`: from creation to running, without image pulls and init containers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_sli: Option<Histogram>,
 }
 
 /// Settings of `/configz` that are shown or that set a clock. Durations in seconds.
@@ -82,6 +89,9 @@ pub struct KubeletConfig {
     /// `featureGates.EventedPLEG`: changes the relist period to 300 s and the threshold to 10 min.
     #[serde(default)]
     pub evented_pleg: bool,
+    /// Settings worth knowing by their name, as text; of one that is a map each entry by `name.key`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<Text, Text>,
 }
 
 /// An answer of `/healthz`, which stays `ok` while PLEG is unhealthy.

@@ -9,6 +9,7 @@ mod machine;
 mod queue;
 mod source;
 mod stamp;
+mod vitals;
 
 pub use cri::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox};
 pub use fact::{Decoded, Fact, Observation};
@@ -18,6 +19,7 @@ pub use machine::{ContainerDir, PodDir, StaticPod, Unit, UnitExit};
 pub use queue::{QUEUE_LOSSY_CAPACITY, Queue};
 pub use source::{Call, ErrorKind, Source, SourceError, SourceState};
 pub use stamp::{Sequencer, Stamp};
+pub use vitals::{Certificate, CpuTicks, Filesystem, MemoryInfo, PodUsage, Pressure, Vitals};
 
 /// A point in time on the wall clock, UTC.
 pub type Time = chrono::DateTime<chrono::Utc>;

@@ -5,12 +5,13 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::json::{API_VERSION, AlarmJson, NodeJson, SourceJson, Stamp, call_name, known, stamp, surroundings};
+use super::kubelet::word;
 use super::pleg::{by_slowness, rate};
 use super::verdict::sentence;
-use crate::model::{Calls, OperationWindow, RelistWindow, Timing};
+use crate::model::{Calls, OperationWindow, RelistWindow, StartTimes, Timing};
 use crate::observation::{Call, Time};
 use crate::text::Text;
-use crate::view::Moment;
+use crate::view::{Feed, KubeletView, Moment, Relists, SettingLine, Workers};
 
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
@@ -36,6 +37,55 @@ pub struct PlegReport {
     own_calls: OwnJson,
     windows: Vec<WindowJson>,
     operations: Vec<OperationJson>,
+    relists: RelistsJson,
+    feeds: Vec<FeedJson>,
+    workers: Vec<WorkersJson>,
+    pod_starts: Option<StartsJson>,
+    settings: Vec<SettingJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct RelistsJson {
+    span_seconds: Option<f64>,
+    count: u64,
+    per_second: Option<f64>,
+    mean_seconds: Option<f64>,
+    worst_mean_seconds: Option<f64>,
+    worst_at: Option<Stamp>,
+    beyond_10s: u64,
+    discarded: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct FeedJson {
+    channel: &'static str,
+    what: &'static str,
+    state: &'static str,
+    known: String,
+}
+
+#[derive(Debug, Serialize)]
+struct WorkersJson {
+    lifecycle: Text,
+    config: Text,
+    pods: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct StartsJson {
+    count: u64,
+    mean_seconds: Option<f64>,
+    p50: Option<QuantileJson>,
+    p99: Option<QuantileJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingJson {
+    name: &'static str,
+    value: Option<Text>,
+    default: &'static str,
+    changed: bool,
+    remark: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,7 +181,8 @@ pub fn own_stats(own: &Calls) -> OwnStats {
 
 /// The report.
 pub fn pleg_json(moment: &Moment) -> PlegReport {
-    let pleg = moment.pleg();
+    let view = KubeletView::new(moment);
+    let pleg = &view.pleg;
     let (node, sources, alarms) = surroundings(moment);
     let said =
         |said: &Option<(Time, Text)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.clone() });
@@ -144,7 +195,7 @@ pub fn pleg_json(moment: &Moment) -> PlegReport {
         sources,
         alarms,
         verdict: pleg.verdict(moment.now),
-        verdict_text: sentence(moment, &pleg),
+        verdict_text: sentence(moment, pleg),
         last_seen: stamp(pleg.last_seen),
         last_seen_age_seconds: pleg.last_seen_age.map(seconds),
         threshold_seconds: seconds(pleg.threshold),
@@ -157,7 +208,42 @@ pub fn pleg_json(moment: &Moment) -> PlegReport {
         own_calls: own(&pleg.own, moment.now),
         windows: pleg.windows.iter().map(window).collect(),
         operations: by_slowness(&pleg.operations).into_iter().map(operation).collect(),
+        relists: relists(&view.relists),
+        feeds: view.feeds.iter().map(feed).collect(),
+        workers: view.workers.iter().map(workers).collect(),
+        pod_starts: view.starts.map(starts),
+        settings: view.settings.iter().map(setting).collect(),
     }
+}
+
+fn relists(r: &Relists) -> RelistsJson {
+    RelistsJson {
+        span_seconds: r.span.map(seconds),
+        count: r.count,
+        per_second: r.rate,
+        mean_seconds: r.mean,
+        worst_mean_seconds: r.worst.map(|(mean, _)| mean),
+        worst_at: stamp(r.worst.map(|(_, at)| at)),
+        beyond_10s: r.beyond,
+        discarded: r.discarded,
+    }
+}
+
+fn feed(f: &Feed) -> FeedJson {
+    FeedJson { channel: f.name, what: f.what, state: word(f.health), known: f.known.clone() }
+}
+
+fn workers(w: &Workers) -> WorkersJson {
+    WorkersJson { lifecycle: w.lifecycle.clone(), config: w.config.clone(), pods: w.pods }
+}
+
+fn starts(s: StartTimes) -> StartsJson {
+    StartsJson { count: s.count, mean_seconds: s.mean, p50: quantile(s.p50), p99: quantile(s.p99) }
+}
+
+fn setting(s: &SettingLine) -> SettingJson {
+    let remark = Some(s.remark.clone()).filter(|r| !r.is_empty());
+    SettingJson { name: s.name, value: s.value.clone(), default: s.default, changed: s.changed, remark }
 }
 
 fn own(own: &Calls, now: Time) -> OwnJson {

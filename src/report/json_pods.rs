@@ -4,11 +4,10 @@
 use serde::Serialize;
 
 use super::json::{API_VERSION, AlarmJson, EvidenceJson, NodeJson, SourceJson, Stamp, known, stamp, surroundings};
-use super::shown;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
-use crate::view::{Detail, Filter, Moment, Row, Sides};
+use crate::view::{Detail, Moment, Row, Sides};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
@@ -114,11 +113,10 @@ struct ExitJson {
     at: Option<Stamp>,
 }
 
-/// The pods that `filter` accepts.
-pub fn pods_json(moment: &Moment, filter: &Filter) -> PodList {
+/// The pods of these rows.
+pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
     let (node, sources, alarms) = surroundings(moment);
     let (pods, failing, slow, moving) = moment.header().pods;
-    let rows = shown(moment, filter);
     PodList {
         api_version: API_VERSION,
         kind: "PodList",

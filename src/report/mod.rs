@@ -3,12 +3,17 @@
 
 mod columns;
 mod doctor;
+mod events;
 mod explain;
 mod json;
+mod json_events;
 mod json_explain;
+mod json_node;
 mod json_pleg;
 mod json_pods;
 mod json_watch;
+mod kubelet;
+mod node;
 mod notes;
 mod pleg;
 mod pleg_lines;
@@ -16,20 +21,24 @@ mod table;
 mod verdict;
 
 pub use doctor::{Looked, SourceNews, Try, doctor_json, doctor_text, is_enough, source_text};
+pub use events::events_table;
 pub use explain::{entry_text, explain_text, signals_text};
 pub use json::API_VERSION;
+pub use json_events::{EventList, events_json};
 pub use json_explain::{EntryList, Explanation, entry_json, explain_json};
+pub use json_node::{NodeReport, node_json};
 pub use json_pleg::{PlegReport, pleg_json};
 pub use json_pods::{PodList, pods_json};
 pub use json_watch::{NodeChange, PodChange, node_change, pod_change};
+pub use node::node_text;
 pub use notes::{NoteNews, notes};
 pub use pleg::pleg_text;
 pub use pleg_lines::PlegLines;
 pub use table::{Detail, PodLines, pods_table};
 
-use crate::view::{Filter, Moment};
+use crate::view::{Filter, Moment, Row, Sort};
 
-/// Rows that a filter accepts, in the order of the view.
-pub fn shown(moment: &Moment, filter: &Filter) -> Vec<crate::view::Row> {
-    moment.rows().iter().filter(|row| filter.accepts(row)).cloned().collect()
+/// Rows that a filter accepts, in the order that is asked for.
+pub fn shown(moment: &Moment, filter: &Filter, sort: Sort) -> Vec<Row> {
+    moment.chosen(filter, sort).into_iter().filter_map(|i| moment.rows().get(i).cloned()).collect()
 }

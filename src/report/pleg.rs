@@ -4,10 +4,11 @@
 use chrono::TimeDelta;
 
 use super::columns::{Align, Columns};
+use super::kubelet::kubelet_text;
 use super::verdict::{metrics_silent, sentence};
 use crate::model::{OperationWindow, RelistWindow};
 use crate::pipeline::human_duration;
-use crate::view::{Moment, PlegView, clock, milliseconds};
+use crate::view::{KubeletView, Moment, PlegView, clock, milliseconds};
 
 /// Windows that are printed.
 const WINDOWS_SHOWN: usize = 10;
@@ -33,6 +34,7 @@ pub fn pleg_text(moment: &Moment) -> String {
     let last = pleg.windows.last().map(|w| format!(" FROM {} TO {}", clock(w.from), clock(w.to)));
     out.push_str(&format!("\nRUNTIME OPERATIONS{}, SLOWEST FIRST\n", last.unwrap_or_default()));
     out.push_str(&operations(&pleg));
+    out.push_str(&kubelet_text(&KubeletView::new(moment)));
     out.push_str("\n~ interpolated inside a histogram bucket, >= above its highest bound; times are UTC\n");
     out
 }

@@ -2,10 +2,9 @@
 //! It must not print anything but the table: what else is to be said are notes.
 
 use super::columns::{Align, Columns};
-use super::shown;
 use crate::observation::Time;
 use crate::pipeline::Placed;
-use crate::view::{Change, Filter, Moment, Row, What, clock};
+use crate::view::{Change, Moment, Row, What, clock};
 
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,16 +15,15 @@ pub enum Detail {
     Wide,
 }
 
-/// The table; empty when no pod is shown. `width` is the terminal's, if there is one.
-pub fn pods_table(moment: &Moment, filter: &Filter, detail: Detail, width: Option<usize>) -> String {
-    let rows = shown(moment, filter);
+/// The table of these rows; empty when there are none. `width` is the terminal's, if there is one.
+pub fn pods_table(moment: &Moment, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut table = Columns::new(head(detail).into_iter().map(|name| (name, Align::Left)));
     for row in rows {
-        let wide = (detail == Detail::Wide).then(|| more(moment.pod(&row.key), &row, moment.now));
-        table.row(cells(row, wide));
+        let wide = (detail == Detail::Wide).then(|| more(moment.pod(&row.key), row, moment.now));
+        table.row(cells(row.clone(), wide));
     }
     table.render(width.filter(|_| detail == Detail::Table))
 }
@@ -58,7 +56,9 @@ impl PodLines {
                     (row.in_stage, row.next) = Default::default();
                     row.reason = "no source shows it any more".into();
                 }
-                What::Left if row.reason.is_empty() => row.reason = "no longer failing or slow".into(),
+                What::Left if row.reason.is_empty() && !row.trouble.is_failing() => {
+                    row.reason = "no longer failing or slow".into()
+                }
                 What::Listed | What::Added | What::Changed | What::Left => {}
             }
             let wide = (self.detail == Detail::Wide).then(|| more(Some(&placed), &row, now));

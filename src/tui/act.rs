@@ -1,14 +1,16 @@
 //! Owns what each key does to the state of the screen.
-//! It must not name a key: the table in `keys` says what a key asks for.
+//! It must not name a key: the keymap says what a key asks for.
 
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 
-use super::app::{App, Flow, Open};
-use super::book::Book;
-use super::keys::{self, Action, Key};
+use super::app::{App, Flow, Said, Typing};
+use super::clipboard;
+use super::keys::{Action, Key};
+use super::pane::Pane;
+use super::scroll::Cursor;
 use crate::text::Text;
 
-/// Longest filter, characters.
+/// Longest filter or command, characters.
 const WORDS_MAX: usize = 200;
 
 impl App {
@@ -17,42 +19,55 @@ impl App {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 let Some(key) = Key::of(key) else { return Flow::Idle };
-                match (keys::action(self.context(), key), key) {
+                match (self.keymap.action(self.context(), key), key) {
                     (Some(action), _) => self.act(action),
-                    (None, Key::Plain(KeyCode::Char(c))) if self.typing => self.type_in(&c.to_string()),
+                    (None, Key::Plain(KeyCode::Char(c))) if self.typing.is_on() => self.type_in(&c.to_string()),
                     _ => Flow::Idle,
                 }
             }
-            Event::Paste(text) if self.typing && !self.help => self.type_in(text),
+            Event::Paste(text) if self.typing.is_on() && !self.help => self.type_in(text),
             _ => Flow::Idle,
         }
     }
 
-    fn act(&mut self, action: Action) -> Flow {
+    pub(super) fn act(&mut self, action: Action) -> Flow {
+        self.said = None;
         match action {
             Action::Quit => return Flow::Quit,
             Action::Suspend => return Flow::Suspend,
             Action::Redraw => return Flow::Redraw,
-            Action::Help => (self.help, self.help_scroll) = (true, 0),
+            Action::Help => (self.help, self.help_scroll) = (!self.help, 0),
             Action::Back => self.back(),
             Action::Pause => self.paused = !self.paused,
             Action::Open => self.open_selected(),
-            Action::Runbook => self.open_runbook(),
-            Action::Filter => self.typing = true,
-            Action::KeepFilter => self.typing = false,
+            Action::Go(pane) => self.go(pane),
+            Action::NextPane => self.go(self.pane.beside(1)),
+            Action::PaneBefore => self.go(self.pane.beside(-1)),
+            Action::LookUp => self.look_up(),
+            Action::Filter => self.typing = Typing::Words,
+            Action::KeepFilter => self.typing = Typing::No,
             Action::ClearFilter => {
-                self.typing = false;
+                self.typing = Typing::No;
                 self.words_mut().clear();
                 self.refilter();
             }
-            Action::Erase => {
-                self.words_mut().pop();
-                self.refilter();
-            }
+            Action::Erase => self.erase(),
             Action::Failing => {
                 self.filter.failing = !self.filter.failing;
                 self.refilter();
             }
+            Action::SortNext => self.sort_by(1),
+            Action::SortBefore => self.sort_by(-1),
+            Action::Reverse => {
+                self.sort.reversed = !self.sort.reversed;
+                self.refilter();
+            }
+            Action::StepNext => self.choose_step(1),
+            Action::StepBefore => self.choose_step(-1),
+            Action::Copy => self.copying = true,
+            Action::Palette => self.typing = Typing::Command(String::new()),
+            Action::Complete => self.complete(),
+            Action::RunCommand => return self.run_command(),
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
             Action::PageDown => self.move_by(self.view.page as isize),
@@ -63,87 +78,132 @@ impl App {
         Flow::Draw
     }
 
+    /// What is typed: a command, or what the pane is filtered by.
     fn words_mut(&mut self) -> &mut String {
-        self.book.as_mut().map_or(&mut self.filter.words, |book| &mut book.words)
+        match (&mut self.typing, self.pane) {
+            (Typing::Command(typed), _) => typed,
+            (_, Pane::Runbook) => &mut self.book.words,
+            (_, Pane::Events) => &mut self.events.words,
+            _ => &mut self.filter.words,
+        }
     }
 
     fn type_in(&mut self, text: &str) -> Flow {
         let text = Text::new(text);
-        let words = self.words_mut();
-        let room = WORDS_MAX.saturating_sub(words.chars().count());
-        words.extend(text.one_line().chars().take(room));
-        self.refilter();
+        let typed = self.words_mut();
+        let room = WORDS_MAX.saturating_sub(typed.chars().count());
+        typed.extend(text.one_line().chars().take(room));
+        if self.typing == Typing::Words {
+            self.refilter();
+        }
         Flow::Draw
     }
 
-    fn refilter(&mut self) {
-        if let Some(book) = &mut self.book {
-            return book.search();
+    /// A command of which nothing is left is no command.
+    fn erase(&mut self) {
+        let erased = self.words_mut().pop();
+        match self.typing {
+            Typing::Command(_) if erased.is_none() => self.typing = Typing::No,
+            Typing::Command(_) => {}
+            Typing::Words | Typing::No => self.refilter(),
         }
-        if let Some(picture) = &mut self.picture {
-            picture.filter(&self.filter);
-        }
-        self.follow();
     }
 
-    /// One screen back: help, entry, runbook, pod.
+    pub(super) fn refilter(&mut self) {
+        match self.pane {
+            Pane::Runbook => self.book.search(),
+            Pane::Events => self.events.cursor = Cursor::default(),
+            _ => {
+                if let Some(picture) = &mut self.picture {
+                    picture.choose(&self.filter, self.sort);
+                }
+                self.follow();
+            }
+        }
+    }
+
+    /// The column `step` further among those that are shown; trouble is before the first and behind the last.
+    fn sort_by(&mut self, step: isize) {
+        let width = usize::from(self.size.0.saturating_sub(1));
+        let Some(picture) = &self.picture else { return };
+        let shown = super::columns::columns(width, picture.widest, &self.columns);
+        let orders: Vec<_> = std::iter::once(None).chain(shown.into_iter().map(|(c, _)| Some(c))).collect();
+        let at = orders.iter().position(|order| *order == self.sort.by).unwrap_or(0) as isize;
+        self.sort.by = orders[(at + step).rem_euclid(orders.len() as isize) as usize];
+        self.sort.reversed = false;
+        self.refilter();
+    }
+
+    /// One screen back: help, command, entry, pane.
     fn back(&mut self) {
         if self.help {
             self.help = false;
-        } else if let Some(book) = &mut self.book {
-            if !book.back() {
-                self.book = None;
+            return;
+        }
+        if self.typing.is_on() {
+            self.typing = Typing::No;
+            return;
+        }
+        match self.pane {
+            Pane::Runbook if self.book.back() => {}
+            Pane::Runbook => self.pane = self.from,
+            Pane::Events if !self.events.words.is_empty() => {
+                self.events.words.clear();
+                self.refilter();
             }
-        } else {
-            self.open = None;
+            _ => self.pane = Pane::Pods,
         }
     }
 
-    fn open_selected(&mut self) {
-        if let Some(book) = &mut self.book {
-            return book.open();
+    /// Copies what the frame being drawn shows, if that was asked for: from a pod or the runbook the chosen command; else
+    /// the selected row.
+    pub(super) fn copy(&mut self) {
+        if !std::mem::take(&mut self.copying) {
+            return;
         }
-        let Some(picture) = &self.picture else { return };
-        if let Some(row) = picture.row(self.cursor.index) {
-            self.selected = Some(row.key.clone());
-            let (last, why) = (picture.moment.pod(&row.key).cloned(), picture.moment.why(&row.key));
-            self.open = Some(Open { key: row.key.clone(), gone: last.is_none(), last, why, scroll: 0 });
-        }
-    }
-
-    /// From a pod the entry of its cause, where the runbook has it; else all entries.
-    fn open_runbook(&mut self) {
-        let Some(picture) = &self.picture else { return };
-        let why = self.open.as_ref().and_then(|open| open.why.as_ref());
-        let entry = why.and_then(|why| why.entry(picture.moment.book()));
-        self.book = Some(entry.map_or_else(|| Book::list(picture.moment.entries()), Book::at));
-    }
-
-    fn move_by(&mut self, step: isize) {
-        let from = match (self.help, &self.book, &self.open) {
-            (true, ..) => self.help_scroll,
-            (_, Some(book), _) => book.place(),
-            (_, _, Some(open)) => open.scroll,
-            _ => self.cursor.index,
+        let name = |open: &super::app::Open| {
+            let facts = open.last.as_ref().map(|placed| &placed.facts);
+            facts.map(|facts| format!("{}/{}", facts.namespace, facts.name))
         };
-        self.move_to(from.saturating_add_signed(step));
-        if !self.help && self.book.is_none() && self.open.is_none() && self.selected.is_none() {
-            self.selected = self.picture.as_ref().and_then(|p| p.row(self.cursor.index)).map(|row| row.key.clone());
+        let command = self.chosen_command();
+        let text = match self.pane {
+            Pane::Pod => command.or_else(|| self.open.as_ref().and_then(name)),
+            Pane::Runbook => {
+                command.or_else(|| self.book.page.as_ref().map(|p| p.entry.id.to_string())).or(self.view.line.clone())
+            }
+            _ => self.view.line.clone(),
+        };
+        match text.map(|text| clipboard::copyable(&text)).filter(|text| !text.is_empty()) {
+            Some(text) => {
+                self.say(format!("copied: {text}"), false);
+                self.copied = Some(text);
+            }
+            None => self.say("nothing to copy here".into(), true),
         }
     }
 
-    /// Drawing brings a scroll position that is too large back to the last page.
-    fn move_to(&mut self, to: usize) {
-        if self.help {
-            self.help_scroll = to;
-        } else if let Some(book) = &mut self.book {
-            book.go(to);
-        } else if let Some(open) = &mut self.open {
-            open.scroll = to;
-        } else if let Some(picture) = &self.picture {
-            self.cursor.index = to.min(picture.shown.len().saturating_sub(1));
-            let stays_at_top = to == 0;
-            self.selected = picture.row(self.cursor.index).filter(|_| !stays_at_top).map(|row| row.key.clone());
+    fn chosen_command(&self) -> Option<String> {
+        let command = match self.pane {
+            Pane::Pod => self.open.as_ref().and_then(|open| open.step.command(open.steps())),
+            Pane::Runbook => self.book.page.as_ref().and_then(|page| page.step.command(&page.entry.steps)),
+            _ => None,
+        };
+        command.map(str::to_owned)
+    }
+
+    fn choose_step(&mut self, by: isize) {
+        match (self.pane, &mut self.open, &mut self.book.page) {
+            (Pane::Pod, Some(open), _) => {
+                let mut step = open.step;
+                step.go(by, open.steps());
+                open.step = step;
+            }
+            (Pane::Runbook, _, Some(page)) => page.step.go(by, &page.entry.steps),
+            _ => {}
         }
+    }
+
+    pub(super) fn say(&mut self, text: String, wrong: bool) {
+        self.said = Some(Said { text, wrong });
     }
 }

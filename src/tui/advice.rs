@@ -2,8 +2,8 @@
 //! It must not hide what a step does to the node: one that only looks says so, one that does more says that first.
 //!
 //! ```text
-//! 1. See the last lines of the run before (only looks)
-//!    $ kubectl -n shop logs web-0 -c web --previous
+//! ▸1. See the last lines of the run before (only looks)
+//!     $ kubectl -n shop logs web-0 -c web --previous
 //! 2. Go back to the version before
 //!    ! disrupts: replaces every pod of the Deployment
 //!    $ kubectl -n shop rollout undo deployment web
@@ -12,15 +12,16 @@
 use ratatui::text::{Line, Span};
 
 use super::cells::{width, wrap};
+use super::step::MARK;
 use super::theme::{Role, Theme};
 use crate::diagnose::Todo;
 
-/// Numbered steps.
-pub fn steps(steps: &[Todo], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// Numbered steps, of which one is marked.
+pub fn steps(steps: &[Todo], chosen: Option<usize>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         let looks = if step.disrupts.is_none() && step.command.is_some() { " (only looks)" } else { "" };
-        let number = format!("{:>3}. ", i + 1);
+        let number = if chosen == Some(i) { format!("{MARK}{:>2}. ", i + 1) } else { format!("{:>3}. ", i + 1) };
         out.extend(hung(&number, &format!("{}{looks}", step.text.one_line()), Role::Plain, cells, theme));
         if let Some(disrupts) = &step.disrupts {
             out.extend(hung("     ! ", &format!("disrupts: {}", disrupts.one_line()), Role::Slow, cells, theme));
@@ -130,11 +131,12 @@ mod tests {
             disrupts: disrupts.map(Into::into),
         };
         let todos = [todo(None, Some("ls")), todo(Some("ends it"), Some("rm x")), todo(None, None)];
-        let text: Vec<String> = steps(&todos, 60, &Theme::new(true, false)).iter().map(ToString::to_string).collect();
+        let text: Vec<String> =
+            steps(&todos, Some(1), 60, &Theme::new(true, false)).iter().map(ToString::to_string).collect();
         let expected = [
             "  1. Do it (only looks)",
             "     $ ls",
-            "  2. Do it",
+            "▸ 2. Do it",
             "     ! disrupts: ends it",
             "     $ rm x",
             "  3. Do it",

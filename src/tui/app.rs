@@ -5,15 +5,22 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::book::Book;
+use super::events::EventsPane;
 use super::glyphs;
+use super::keymap::Keymap;
 use super::keys::Context;
+use super::kubelet::KubeletPane;
+use super::node::NodePane;
+use super::pane::Pane;
 use super::picture::Picture;
 use super::scroll::{Cursor, View};
+use super::step::Step;
 use super::theme::Theme;
 use super::{Options, screen};
+use crate::diagnose::Todo;
 use crate::pipeline::Placed;
 use crate::text::Text;
-use crate::view::{Filter, Moment, Why};
+use crate::view::{Column, Filter, Moment, Sort, Why};
 
 /// What the loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +37,34 @@ pub enum Flow {
     Quit,
 }
 
+/// What is being typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Typing {
+    /// Nothing: keys are keys.
+    #[default]
+    No,
+    /// A filter, or what is searched for.
+    Words,
+    /// A command, so far.
+    Command(String),
+}
+
+impl Typing {
+    /// Keys are characters.
+    pub fn is_on(&self) -> bool {
+        *self != Typing::No
+    }
+}
+
+/// What is said in the last line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// In words.
+    pub text: String,
+    /// It is that something could not be done.
+    pub wrong: bool,
+}
+
 /// A pod that is open.
 #[derive(Clone, Debug)]
 pub struct Open {
@@ -43,17 +78,34 @@ pub struct Open {
     pub gone: bool,
     /// First line shown.
     pub scroll: usize,
+    /// The chosen step with a command.
+    pub step: Step,
+}
+
+impl Open {
+    /// What is to be done about it, as its best finding says.
+    pub fn steps(&self) -> &[Todo] {
+        self.why.as_ref().and_then(|why| why.own.top()).map_or(&[], |finding| &finding.steps)
+    }
 }
 
 /// The screen's state.
 #[derive(Debug)]
 pub struct App {
+    /// Which pane is shown.
+    pub pane: Pane,
+    /// The pane that was left for the runbook.
+    pub from: Pane,
     /// What is drawn.
     pub picture: Option<Picture>,
     /// Which rows are shown.
     pub filter: Filter,
-    /// The filter, or what is searched for in the runbook, is being typed.
-    pub typing: bool,
+    /// How they are sorted.
+    pub sort: Sort,
+    /// The columns that the table may have, from left to right.
+    pub columns: Vec<Column>,
+    /// What is being typed.
+    pub typing: Typing,
     /// The help is shown.
     pub help: bool,
     /// First line of the help.
@@ -66,30 +118,58 @@ pub struct App {
     pub selected: Option<Text>,
     /// What the last frame showed of what scrolls.
     pub view: View,
+    /// Width and height of the last frame.
+    pub size: (u16, u16),
+    /// What is said in the last line until something else is done.
+    pub said: Option<Said>,
     /// The pod that is open.
     pub open: Option<Open>,
-    /// The runbook, when it is open; what it was opened from lies beneath.
-    pub book: Option<Book>,
-    theme: Theme,
+    /// The kubelet's pane.
+    pub kubelet: KubeletPane,
+    /// The node's pane.
+    pub node: NodePane,
+    /// The pane of events.
+    pub events: EventsPane,
+    /// The runbook, once it was opened.
+    pub book: Book,
+    /// How it looks.
+    pub theme: Theme,
+    /// What the keys do.
+    pub keymap: Keymap,
+    /// The next frame copies what is selected in it.
+    pub(super) copying: bool,
+    /// What is to be handed to the clipboard.
+    pub(super) copied: Option<String>,
 }
 
 impl App {
     /// The table, with nothing known yet.
     pub fn new(theme: Theme, options: &Options) -> Self {
-        let filter = Filter { namespace: options.namespace.clone(), failing: options.failing, words: String::new() };
         Self {
+            pane: Pane::Pods,
+            from: Pane::Pods,
             picture: None,
-            filter,
-            typing: false,
+            filter: options.filter.clone(),
+            sort: options.sort,
+            columns: options.columns.clone(),
+            typing: Typing::No,
             help: false,
             help_scroll: 0,
             paused: false,
             cursor: Cursor::default(),
             selected: None,
             view: View::default(),
+            size: (0, 0),
+            said: None,
             open: None,
-            book: None,
+            kubelet: KubeletPane::default(),
+            node: NodePane::default(),
+            events: EventsPane::default(),
+            book: Book::default(),
             theme,
+            keymap: options.keymap.clone(),
+            copying: false,
+            copied: None,
         }
     }
 
@@ -106,12 +186,13 @@ impl App {
                 None => open.gone = true,
             }
         }
-        self.picture = Some(Picture::new(moment, title, &self.filter));
+        self.picture = Some(Picture::new(moment, title, &self.filter, self.sort));
         self.follow();
     }
 
     /// Draws a frame.
     pub fn draw(&mut self, width: u16, height: u16) -> Buffer {
+        self.size = (width, height);
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         let theme = self.theme;
         screen::draw(&mut buffer, self, &theme);
@@ -123,19 +204,39 @@ impl App {
 
     /// Where a key is pressed now.
     pub fn context(&self) -> Context {
-        match (self.help, self.typing, &self.book, &self.open) {
-            (true, ..) => Context::Help,
-            (_, true, ..) => Context::Typing,
-            (_, _, Some(book), _) if book.page.is_some() => Context::Entry,
-            (_, _, Some(_), _) => Context::Book,
-            (_, _, _, Some(_)) => Context::Pod,
-            _ => Context::List,
+        match self.typing {
+            _ if self.help => Context::Help,
+            Typing::Words => Context::Typing,
+            Typing::Command(_) => Context::Palette,
+            Typing::No => self.place(),
         }
     }
 
-    /// What is typed, or was: the filter, or what is searched for in the runbook.
+    /// The pane, whatever lies over it.
+    pub fn place(&self) -> Context {
+        match self.pane {
+            Pane::Pods => Context::List,
+            Pane::Pod => Context::Pod,
+            Pane::Kubelet => Context::Kubelet,
+            Pane::Node => Context::Node,
+            Pane::Events => Context::Events,
+            Pane::Runbook if self.book.page.is_some() => Context::Entry,
+            Pane::Runbook => Context::Book,
+        }
+    }
+
+    /// What the last frame handed to the clipboard, once.
+    pub fn take_copied(&mut self) -> Option<String> {
+        self.copied.take()
+    }
+
+    /// What is typed in this pane, or was: a filter, or what is searched for.
     pub fn words(&self) -> &str {
-        self.book.as_ref().map_or(&self.filter.words, |book| &book.words)
+        match self.pane {
+            Pane::Runbook => &self.book.words,
+            Pane::Events => &self.events.words,
+            _ => &self.filter.words,
+        }
     }
 
     /// Finds the selected pod again; one that is not shown any more leaves the selection where it was.

@@ -2,6 +2,7 @@
 //! It must not read a rule: an entry is words and steps.
 
 use super::scroll::Cursor;
+use super::step::Step;
 use crate::view::Entry;
 
 /// An entry that is read.
@@ -11,6 +12,8 @@ pub struct Page {
     pub entry: Entry,
     /// First line shown.
     pub scroll: usize,
+    /// The chosen step with a command.
+    pub step: Step,
 }
 
 /// The runbook, open.
@@ -36,7 +39,7 @@ impl Book {
 
     /// One entry, without a list to go back to.
     pub fn at(entry: Entry) -> Self {
-        Self { page: Some(Page { entry, scroll: 0 }), ..Self::default() }
+        Self { page: Some(Page { entry, scroll: 0, step: Step::default() }), ..Self::default() }
     }
 
     /// Finds the entries that have the words.
@@ -64,7 +67,7 @@ impl Book {
 
     /// Opens the selected one.
     pub fn open(&mut self) {
-        self.page = self.selected().cloned().map(|entry| Page { entry, scroll: 0 });
+        self.page = self.selected().cloned().map(|entry| Page { entry, scroll: 0, step: Step::default() });
     }
 
     /// Goes back to the list; false when there is none, and the runbook is to be closed.

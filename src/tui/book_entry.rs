@@ -17,15 +17,16 @@ use super::book::Page;
 use super::cells::{flow, wrap};
 use super::scroll::{self, View};
 use super::theme::{Role, Theme};
-use crate::view::Entry;
 
 /// Draws the page, scrolled.
 pub fn draw(buffer: &mut Buffer, area: Rect, page: &mut Page, theme: &Theme) -> View {
-    let lines = lines(&page.entry, usize::from(area.width), theme);
+    let lines = lines(page, usize::from(area.width), theme);
+    page.step.show(&lines, usize::from(area.height), &mut page.scroll);
     scroll::text(buffer, area, &lines, &mut page.scroll)
 }
 
-fn lines(entry: &Entry, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn lines(page: &Page, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let entry = &page.entry;
     let heading = |text: &str| Line::styled(text.to_owned(), theme.style(Role::Heading));
     let first = vec![
         Span::styled(entry.id.to_string(), theme.style(Role::Heading)),
@@ -41,7 +42,7 @@ fn lines(entry: &Entry, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     if !entry.steps.is_empty() {
         out.push(heading("TO DO"));
-        out.extend(advice::steps(&entry.steps, cells, theme));
+        out.extend(advice::steps(&entry.steps, page.step.of(&entry.steps), cells, theme));
     }
     out.extend(advice::docs(&entry.docs, cells, theme));
     out

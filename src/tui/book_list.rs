@@ -13,7 +13,7 @@ use ratatui::style::Style;
 
 use super::book::Book;
 use super::cells::{cut, fit, put, put_right, width};
-use super::scroll::View;
+use super::scroll::{Rows, View};
 use super::theme::{Role, Theme};
 
 /// Lines above the rows.
@@ -24,9 +24,11 @@ const SEVERITY: usize = 8;
 /// Draws counts, heading and rows, and keeps the selected row in sight.
 pub fn draw(buffer: &mut Buffer, area: Rect, book: &mut Book, typing: bool, theme: &Theme) -> View {
     let rows = usize::from(area.height.saturating_sub(HEAD));
-    let view = View { page: rows.max(1), position: None };
     let count = book.shown().len();
     book.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + HEAD, first: book.cursor.top, count: rows.min(count - book.cursor.top) };
+    let line = book.selected().map(|entry| entry.id.to_string());
+    let view = View { page: rows.max(1), position: None, rows: Some(seen), line };
     counts(buffer, area, book, typing, theme);
     if area.height < HEAD {
         return view;

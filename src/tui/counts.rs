@@ -2,16 +2,18 @@
 //! It must not count what the header of the view does not.
 //!
 //! ```text
-//! 42 pods  3 failing  1 slow  2 moving                    /web▸ 4 shown, only failing
+//! 42 pods  3 failing  1 slow  2 moving               only failing · filter web · 4 shown
 //! ```
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Picture;
-use super::app::App;
+use super::app::{App, Typing};
 use super::cells::{put, put_right};
+use super::columns::columns;
 use super::theme::{Role, Theme};
+use crate::view::Sort;
 
 /// Draws the line; with the title, where it found no room above.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title: bool, theme: &Theme) {
@@ -36,11 +38,18 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
     if app.filter.failing {
         shown.push("only failing".to_owned());
     }
-    if !app.filter.words.is_empty() && !app.typing {
+    if !app.filter.words.is_empty() && app.typing != Typing::Words {
         shown.push(format!("filter {}", app.filter.words));
+    }
+    if app.sort != Sort::default() && !sorted_in_sight(area.width, picture, app) {
+        shown.push(format!("by {}", app.sort.name()));
     }
     if picture.shown.len() < picture.moment.rows().len() || !shown.is_empty() {
         shown.push(format!("{} shown", picture.shown.len()));
+    }
+    let wrong = app.filter.problem();
+    if let Some(wrong) = &wrong {
+        shown = vec![wrong.clone()];
     }
     let title = title && shown.is_empty();
     let text = if title { picture.title.to_string() } else { shown.join(" · ") };
@@ -51,6 +60,16 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
         0,
         x,
         &super::cells::cut(&text, room),
-        theme.style(if title { Role::Muted } else { Role::Heading }),
+        theme.style(match (title, wrong) {
+            (true, _) => Role::Muted,
+            (_, Some(_)) => Role::Trouble,
+            _ => Role::Heading,
+        }),
     );
+}
+
+/// The column that is sorted by has its arrow.
+fn sorted_in_sight(width: u16, picture: &Picture, app: &App) -> bool {
+    let columns = columns(usize::from(width.saturating_sub(1)), picture.widest, &app.columns);
+    columns.iter().any(|(column, _)| app.sort.by == Some(*column))
 }

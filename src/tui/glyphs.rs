@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 /// Levels of a sparkline, lowest first.
 pub const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-const ASCII: [(&str, &str); 19] = [
+const ASCII: [(&str, &str); 21] = [
     ("●", "="),
     ("◐", ">"),
     ("○", "."),
@@ -18,6 +18,8 @@ const ASCII: [(&str, &str); 19] = [
     ("≥", ">"),
     ("×", "x"),
     ("▸", ">"),
+    ("▲", "^"),
+    ("▼", "v"),
     ("▁", "."),
     ("▂", ":"),
     ("▃", "-"),

@@ -1,8 +1,8 @@
-//! Owns the help: every key with what it does, and what the glyphs mean.
+//! Owns the help: every key of the pane with what it does, and what the glyphs mean.
 //! It must not hold a list of its own: keys come from the table of keys, glyphs from the theme.
 //!
 //! ```text
-//! TABLE
+//! PODS
 //!   Enter l Right        open the selected pod
 //! PIPELINE
 //!   ● done   ◐ active   …
@@ -14,46 +14,37 @@ use ratatui::text::{Line, Span};
 
 use super::app::App;
 use super::cells::fit;
-use super::keys::{BINDINGS, Binding, Context, Key};
+use super::keymap::Keymap;
+use super::keys::{Binding, Context, Key};
 use super::scroll;
 use super::theme::{Role, Theme};
 use crate::pipeline::{Stage, StageState};
 
 /// Draws the help over the whole body, scrolled.
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: &Theme) {
-    app.view = scroll::text(buffer, area, &lines(theme), &mut app.help_scroll);
+    let lines = lines(&app.keymap, app.place(), theme);
+    app.view = scroll::text(buffer, area, &lines, &mut app.help_scroll);
 }
 
-fn lines(theme: &Theme) -> Vec<Line<'static>> {
+fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
     let heading = |text: &str| Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)));
-    let mut out = Vec::new();
-    let places = [
-        ("EVERYWHERE", &[Context::List, Context::Pod, Context::Book, Context::Entry, Context::Help][..]),
-        ("TABLE", &[Context::List][..]),
-        ("POD", &[Context::Pod][..]),
-        ("RUNBOOK", &[Context::Book][..]),
-        ("RUNBOOK ENTRY", &[Context::Entry][..]),
-        ("WHILE TYPING", &[Context::Typing][..]),
-        ("HELP", &[Context::Help][..]),
-    ];
-    let mut told: Vec<*const Binding> = Vec::new();
-    for (name, contexts) in places {
-        let here =
-            |b: &&Binding| contexts.iter().all(|c| b.contexts.contains(c)) && !told.contains(&std::ptr::from_ref(*b));
-        let found: Vec<&Binding> = BINDINGS.iter().filter(here).collect();
-        if found.is_empty() {
-            continue;
-        }
-        out.push(heading(name));
-        for binding in found {
-            told.push(std::ptr::from_ref(binding));
-            let keys: Vec<String> = binding.keys.iter().map(|k: &Key| k.name()).collect();
-            out.push(Line::from(vec![
-                Span::styled(format!("  {}", fit(&keys.join(" "), 24)), theme.style(Role::Key)),
-                Span::raw(binding.long),
-            ]));
-        }
+    let line = |(binding, keys): (&'static Binding, &[Key])| {
+        let keys: Vec<String> = keys.iter().map(|k: &Key| k.name()).collect();
+        Line::from(vec![
+            Span::styled(format!("  {}", fit(&keys.join(" "), 24)), theme.style(Role::Key)),
+            Span::raw(binding.long),
+        ])
+    };
+    let mut out = vec![heading(&place.title().to_uppercase())];
+    out.extend(keymap.lines(place).filter(|(b, _)| !is_everywhere(b)).map(line));
+    out.push(heading("EVERY PANE"));
+    out.extend(keymap.lines(place).filter(|(b, _)| is_everywhere(b)).map(line));
+    for typing in [Context::Typing, Context::Palette] {
+        out.push(heading(&typing.title().to_uppercase()));
+        out.extend(keymap.lines(typing).map(line));
     }
+    out.push(heading("MOUSE"));
+    out.push(Line::raw("  wheel scrolls, click selects or goes to a tab, double click opens"));
     out.push(heading("PIPELINE"));
     let mut glyphs = vec![Span::raw("  ")];
     for state in [
@@ -75,19 +66,27 @@ fn lines(theme: &Theme) -> Vec<Line<'static>> {
     out
 }
 
+/// True for what every pane has.
+pub fn is_everywhere(line: &Binding) -> bool {
+    [Context::List, Context::Pod, Context::Kubelet, Context::Node].iter().all(|c| line.contexts.contains(c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_told_once() {
-        assert!(lines(&Theme::new(false, false)).iter().all(|l| l.width() <= 80));
-        let text: Vec<String> = lines(&Theme::new(false, false)).iter().map(ToString::to_string).collect();
-        for binding in BINDINGS {
-            let keys: Vec<String> = binding.keys.iter().map(|k| k.name()).collect();
-            let found =
-                text.iter().filter(|l| **l == format!("  {}{}", fit(&keys.join(" "), 24), binding.long)).count();
-            assert_eq!(found, 1, "{binding:?}");
+    fn every_key_of_the_pane_is_told_once() {
+        for place in Context::ALL.into_iter().filter(|c| !c.is_typing() && *c != Context::Help) {
+            let lines = lines(&Keymap::default(), place, &Theme::new(false, false));
+            assert!(lines.iter().all(|l| l.width() <= 80), "{lines:?}");
+            let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            for (binding, keys) in Keymap::default().lines(place) {
+                let keys: Vec<String> = keys.iter().map(|k| k.name()).collect();
+                let told = format!("  {}{}", fit(&keys.join(" "), 24), binding.long);
+                let found = text.iter().filter(|l| **l == told).count();
+                assert_eq!(found, 1, "{binding:?}");
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::pane::Pane;
+
 /// Where a key is pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
@@ -10,14 +12,59 @@ pub enum Context {
     List,
     /// One pod.
     Pod,
+    /// The kubelet.
+    Kubelet,
+    /// The node.
+    Node,
+    /// The stream of events.
+    Events,
     /// The runbook's entries.
     Book,
     /// One entry of the runbook.
     Entry,
     /// While a filter is typed.
     Typing,
+    /// While a command is typed.
+    Palette,
     /// The help.
     Help,
+}
+
+impl Context {
+    /// All, in the order in which the help and the documentation have them.
+    pub const ALL: [Context; 10] = [
+        Context::List,
+        Context::Pod,
+        Context::Kubelet,
+        Context::Node,
+        Context::Events,
+        Context::Book,
+        Context::Entry,
+        Context::Typing,
+        Context::Palette,
+        Context::Help,
+    ];
+
+    /// As help and documentation call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Context::List => "Pods",
+            Context::Pod => "Pod",
+            Context::Kubelet => "Kubelet",
+            Context::Node => "Node",
+            Context::Events => "Events",
+            Context::Book => "Runbook",
+            Context::Entry => "Runbook entry",
+            Context::Typing => "While a filter is typed",
+            Context::Palette => "While a command is typed",
+            Context::Help => "Help",
+        }
+    }
+
+    /// Keys are characters there.
+    pub fn is_typing(self) -> bool {
+        matches!(self, Context::Typing | Context::Palette)
+    }
 }
 
 /// What a key asks for.
@@ -32,17 +79,73 @@ pub enum Action {
     PageUp,
     Open,
     Back,
-    Runbook,
+    Go(Pane),
+    NextPane,
+    PaneBefore,
+    LookUp,
     Filter,
     KeepFilter,
     ClearFilter,
     Erase,
     Failing,
+    SortNext,
+    SortBefore,
+    Reverse,
+    StepNext,
+    StepBefore,
+    Copy,
+    Palette,
+    Complete,
+    RunCommand,
     Pause,
     Help,
     Redraw,
     Suspend,
     Quit,
+}
+
+impl Action {
+    /// As the palette and the configuration name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Down => "down",
+            Up => "up",
+            First => "first",
+            Last => "last",
+            PageDown => "page-down",
+            PageUp => "page-up",
+            Open => "open",
+            Back => "back",
+            Go(Pane::Pods) => "pods",
+            Go(Pane::Pod) => "pod",
+            Go(Pane::Kubelet) => "kubelet",
+            Go(Pane::Node) => "node",
+            Go(Pane::Events) => "events",
+            Go(Pane::Runbook) => "runbook",
+            NextPane => "next-pane",
+            PaneBefore => "pane-before",
+            LookUp => "look-up",
+            Action::Filter => "filter",
+            KeepFilter => "keep",
+            ClearFilter => "clear",
+            Erase => "erase",
+            Failing => "failing",
+            SortNext => "sort-next",
+            SortBefore => "sort-before",
+            Reverse => "reverse",
+            StepNext => "step-next",
+            StepBefore => "step-before",
+            Action::Copy => "copy",
+            Action::Palette => "command",
+            Complete => "complete",
+            RunCommand => "run",
+            Pause => "pause",
+            Action::Help => "help",
+            Redraw => "redraw",
+            Suspend => "suspend",
+            Quit => "quit",
+        }
+    }
 }
 
 /// A key without the modifiers that do not matter.
@@ -69,20 +172,32 @@ pub struct Binding {
     pub long: &'static str,
 }
 
-use Context::{Book, Entry, Help, List, Pod, Typing};
+use Action::{
+    Back, ClearFilter, Complete, Down, Erase, Failing, First, Go, KeepFilter, Last, LookUp, NextPane, Open, PageDown,
+    PageUp, PaneBefore, Pause, Quit, Redraw, Reverse, RunCommand, SortBefore, SortNext, StepBefore, StepNext, Suspend,
+    Up,
+};
+use Context::{Book, Entry, Events, Kubelet, List, Node, Pod, Typing};
 use Key::{Ctrl, Plain};
 
 const fn char(c: char) -> Key {
     Plain(KeyCode::Char(c))
 }
 
+/// Every pane.
+const PANES: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry];
+/// Wherever keys are not characters.
+const READING: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help];
+/// Everywhere.
+const ALL: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help, Typing, Context::Palette];
+
 macro_rules! bindings {
-    ($($action:ident [$($key:expr),*] [$($context:ident),*] $short:literal $long:literal;)*) => {
+    ($($action:expr, [$($key:expr),*], $contexts:expr, $short:literal, $long:literal;)*) => {
         /// Everything the keys do. Where two lines share an action, they say what it means in different places.
         pub static BINDINGS: &[Binding] = &[$(Binding {
-            action: Action::$action,
+            action: $action,
             keys: &[$($key),*],
-            contexts: &[$($context),*],
+            contexts: $contexts,
             short: $short,
             long: $long,
         }),*];
@@ -90,33 +205,57 @@ macro_rules! bindings {
 }
 
 bindings! {
-    Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [List] "open" "open the selected pod";
-    Open [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)] [Book] "open" "open the selected entry";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Pod] "back" "back to the table";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)] [Book, Entry] "back" "back to where it was opened";
-    Back [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left), char('?')] [Help] "close" "close the help";
-    Down [char('j'), Plain(KeyCode::Down)] [List, Pod, Book, Entry, Help] "" "next pod or entry, or one line down";
-    Up [char('k'), Plain(KeyCode::Up)] [List, Pod, Book, Entry, Help] "" "pod or entry before, or one line up";
-    PageDown [Plain(KeyCode::PageDown), Ctrl('f')] [List, Pod, Book, Entry, Help] "" "one page down";
-    PageUp [Plain(KeyCode::PageUp), Ctrl('b')] [List, Pod, Book, Entry, Help] "" "one page up";
-    First [char('g'), Plain(KeyCode::Home)] [List, Pod, Book, Entry, Help] "" "to the top, and stay there";
-    Last [char('G'), Plain(KeyCode::End)] [List, Pod, Book, Entry, Help] "" "to the end";
-    Filter [char('/')] [List] "filter" "pods with words in name, status, stage, cause, why";
-    Filter [char('/')] [Book] "search" "entries with words in id, title, text or reasons";
-    Runbook [char('r')] [List] "runbook" "the runbook: all entries";
-    Runbook [char('r')] [Pod] "runbook" "the runbook's entry for this pod";
-    KeepFilter [Plain(KeyCode::Enter)] [Typing] "keep" "keep it and go on";
-    ClearFilter [Plain(KeyCode::Esc)] [List, Typing] "clear" "show all again";
-    Erase [Plain(KeyCode::Backspace), Ctrl('h')] [Typing] "" "take the last character back";
-    Down [Plain(KeyCode::Down)] [Typing] "" "next pod or entry";
-    Up [Plain(KeyCode::Up)] [Typing] "" "pod or entry before";
-    Failing [char('f')] [List] "failing" "only pods that are failing or slow, or all again";
-    Pause [char('p')] [List, Pod] "pause" "hold the picture still, or let it go on";
-    Help [char('?')] [List, Pod, Book, Entry] "help" "this help";
-    Redraw [Ctrl('l')] [List, Pod, Book, Entry, Typing, Help] "" "draw the whole screen again";
-    Suspend [Ctrl('z')] [List, Pod, Book, Entry, Typing, Help] "" "stop; `fg` goes on";
-    Quit [char('q'), Ctrl('c')] [List, Pod, Book, Entry, Help] "quit" "quit";
-    Quit [Ctrl('c')] [Typing] "" "quit, also while typing";
+    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[List], "open", "open the selected pod";
+    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[Book], "open", "open the selected entry";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Pod, Kubelet, Node], "back", "back to the table";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Events], "back", "show all again, then back to the table";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Book, Entry], "back", "back to where it was opened";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Context::Help], "close", "close the help";
+    Back, [Plain(KeyCode::Esc)], &[Context::Palette], "close", "leave it";
+    Down, [char('j'), Plain(KeyCode::Down)], READING, "", "next row, or one line down";
+    Up, [char('k'), Plain(KeyCode::Up)], READING, "", "row before, or one line up";
+    PageDown, [Plain(KeyCode::PageDown), Ctrl('f')], READING, "", "one page down";
+    PageUp, [Plain(KeyCode::PageUp), Ctrl('b')], READING, "", "one page up";
+    First, [char('g'), Plain(KeyCode::Home)], READING, "", "to the top, and stay there";
+    Last, [char('G'), Plain(KeyCode::End)], READING, "", "to the end";
+    Action::Filter, [char('/')], &[List], "filter", "pods by words; ns: status: stage: cause: node: !not";
+    Action::Filter, [char('/')], &[Events], "filter", "events with words";
+    Action::Filter, [char('/')], &[Book], "search", "entries with words in id, title, text or reasons";
+    KeepFilter, [Plain(KeyCode::Enter)], &[Typing], "keep", "keep it and go on";
+    ClearFilter, [Plain(KeyCode::Esc)], &[List], "clear", "show all again";
+    ClearFilter, [Plain(KeyCode::Esc)], &[Typing], "clear", "take it back: show all again";
+    Failing, [char('f')], &[List], "failing", "only pods that are failing or slow, or all again";
+    SortNext, [char('>'), char('s')], &[List], "sort", "sort by the next column; trouble first behind the last";
+    SortBefore, [char('<')], &[List], "", "sort by the column before";
+    Reverse, [char('S'), char('I')], &[List], "", "the other way round";
+    StepNext, [char(']')], &[Pod, Entry], "", "choose the next command";
+    StepBefore, [char('[')], &[Pod, Entry], "", "choose the command before";
+    LookUp, [char('r')], &[List], "runbook", "the runbook: all entries";
+    LookUp, [char('r')], &[Pod], "runbook", "the runbook's entry for this pod";
+    Action::Copy, [char('y')], &[List], "copy", "copy the pod's name";
+    Action::Copy, [char('y')], &[Pod, Entry], "copy", "copy the chosen command, marked with ▸";
+    Action::Copy, [char('y')], &[Kubelet, Node, Events, Book], "copy", "copy the selected line";
+    Action::Palette, [char(':')], PANES, "go", "a pane or a command by name";
+    Go(Pane::Pods), [char('1')], PANES, "", "the table of pods";
+    Go(Pane::Pod), [char('2')], PANES, "", "one pod: the selected one";
+    Go(Pane::Kubelet), [char('3')], PANES, "", "the kubelet: what feeds its sync loop";
+    Go(Pane::Node), [char('4')], PANES, "", "the node: conditions and resources";
+    Go(Pane::Events), [char('5')], PANES, "", "the events of the node";
+    Go(Pane::Runbook), [char('6')], PANES, "", "the runbook: all entries";
+    NextPane, [Plain(KeyCode::Tab)], PANES, "", "next pane";
+    PaneBefore, [Plain(KeyCode::BackTab)], PANES, "", "pane before";
+    RunCommand, [Plain(KeyCode::Enter)], &[Context::Palette], "go", "do it";
+    Complete, [Plain(KeyCode::Tab)], &[Context::Palette], "complete", "complete what is typed";
+    Erase, [Plain(KeyCode::Backspace), Ctrl('h')], &[Typing, Context::Palette], "", "take the last character back";
+    Down, [Plain(KeyCode::Down)], &[Typing], "", "next row";
+    Up, [Plain(KeyCode::Up)], &[Typing], "", "row before";
+    Pause, [char('p')], PANES, "pause", "hold the picture still, or let it go on";
+    Action::Help, [char('?')], PANES, "help", "this help";
+    Action::Help, [char('?')], &[Context::Help], "", "close the help";
+    Redraw, [Ctrl('l')], ALL, "", "draw the whole screen again";
+    Suspend, [Ctrl('z')], ALL, "", "stop; `fg` goes on";
+    Quit, [char('q'), Ctrl('c')], READING, "quit", "quit";
+    Quit, [Ctrl('c')], &[Typing, Context::Palette], "", "quit, also while typing";
 }
 
 impl Key {
@@ -134,22 +273,44 @@ impl Key {
     pub fn name(self) -> String {
         match self {
             Ctrl(c) => format!("Ctrl-{}", c.to_ascii_uppercase()),
+            Plain(KeyCode::Char(' ')) => "Space".into(),
             Plain(KeyCode::Char(c)) => c.to_string(),
             Plain(KeyCode::PageDown) => "PgDn".into(),
             Plain(KeyCode::PageUp) => "PgUp".into(),
+            Plain(KeyCode::BackTab) => "Shift-Tab".into(),
+            Plain(KeyCode::F(n)) => format!("F{n}"),
             Plain(code) => format!("{code:?}"),
         }
     }
-}
 
-/// What a key means there.
-pub fn action(context: Context, key: Key) -> Option<Action> {
-    BINDINGS.iter().find(|b| b.contexts.contains(&context) && b.keys.contains(&key)).map(|b| b.action)
-}
-
-/// The lines that the footer shows there.
-pub fn footer(context: Context) -> impl Iterator<Item = &'static Binding> {
-    BINDINGS.iter().filter(move |b| b.contexts.contains(&context) && !b.short.is_empty())
+    /// As it is written; None for what is no key.
+    pub fn read(name: &str) -> Option<Self> {
+        const NAMED: [KeyCode; 14] = [
+            KeyCode::Enter,
+            KeyCode::Esc,
+            KeyCode::Tab,
+            KeyCode::BackTab,
+            KeyCode::Backspace,
+            KeyCode::Left,
+            KeyCode::Right,
+            KeyCode::Up,
+            KeyCode::Down,
+            KeyCode::Home,
+            KeyCode::End,
+            KeyCode::PageUp,
+            KeyCode::PageDown,
+            KeyCode::Delete,
+        ];
+        let only = |text: &str| Some(text.chars().next()?).filter(|c| text.len() == c.len_utf8() && !c.is_control());
+        if let Some(c) = name.strip_prefix("Ctrl-").and_then(only) {
+            return c.is_ascii_alphabetic().then(|| Ctrl(c.to_ascii_lowercase()));
+        }
+        if let Some(n) = name.strip_prefix('F').and_then(|n| n.parse().ok()).filter(|n| (1..=12).contains(n)) {
+            return Some(Plain(KeyCode::F(n)));
+        }
+        let named = NAMED.into_iter().map(Plain).chain([char(' ')]).find(|key| key.name() == name);
+        named.or_else(|| only(name).filter(|c| *c != ' ').map(char))
+    }
 }
 
 #[cfg(test)]
@@ -157,36 +318,22 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const ALL: [Context; 6] = [List, Pod, Book, Entry, Typing, Help];
-
-    #[test]
-    fn no_key_has_two_meanings_in_one_context() {
-        for context in ALL {
-            let mut seen = Vec::new();
-            for key in BINDINGS.iter().filter(|b| b.contexts.contains(&context)).flat_map(|b| b.keys) {
-                assert!(!seen.contains(key), "{key:?} twice in {context:?}");
-                seen.push(*key);
-            }
-        }
-    }
-
     #[test]
     fn nothing_bound_while_typing_is_a_character() {
-        let typing = BINDINGS.iter().filter(|b| b.contexts.contains(&Typing)).flat_map(|b| b.keys);
+        let typing = BINDINGS.iter().filter(|b| b.contexts.iter().any(|c| c.is_typing())).flat_map(|b| b.keys);
         assert!(typing.copied().all(|k| !matches!(k, Plain(KeyCode::Char(_)))));
     }
 
     #[test]
     fn every_line_has_keys_a_place_and_words() {
-        let mut actions = HashSet::new();
+        let (mut actions, mut names) = (HashSet::new(), HashSet::new());
         for b in BINDINGS {
             assert!(!b.keys.is_empty() && !b.contexts.is_empty() && !b.long.is_empty(), "{b:?}");
-            actions.insert(b.action);
+            if actions.insert(b.action) {
+                assert!(names.insert(b.action.name()), "{} names two", b.action.name());
+            }
         }
-        for context in ALL {
-            assert!(action(context, Ctrl('c')) == Some(Action::Quit), "Ctrl-C quits everywhere");
-        }
-        assert_eq!(actions.len(), 19);
+        assert_eq!(actions.len(), 36);
     }
 
     #[test]
@@ -195,5 +342,18 @@ mod tests {
         assert_eq!(Key::of(&event('G', KeyModifiers::SHIFT)), Some(char('G')));
         assert_eq!(Key::of(&event('F', KeyModifiers::CONTROL)), Some(Ctrl('f')));
         assert_eq!(Key::of(&event('q', KeyModifiers::ALT)), None);
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_is_written() {
+        for key in BINDINGS.iter().flat_map(|b| b.keys) {
+            assert_eq!(Key::read(&key.name()), Some(*key));
+        }
+        assert_eq!(Key::read("Space"), Some(char(' ')));
+        assert_eq!(Key::read("F5"), Some(Plain(KeyCode::F(5))));
+        assert_eq!(Key::read("F"), Some(char('F')));
+        for wrong in ["", "ctrl-c", "Ctrl-", "Ctrl-é", "Ctrl-cc", "Alt-x", "F0", "F13", "enter", "ab", "\x1b", " "] {
+            assert_eq!(Key::read(wrong), None, "{wrong:?}");
+        }
     }
 }

@@ -9,29 +9,51 @@ mod book;
 mod book_entry;
 mod book_list;
 mod cells;
+mod clipboard;
 mod columns;
 mod counts;
+mod events;
 mod feed;
 mod footer;
 mod glyphs;
+mod go;
 mod header;
 mod help;
+mod keymap;
 mod keys;
+mod kubelet;
+mod kubelet_calls;
+mod kubelet_loop;
+mod kubelet_pleg;
+mod kubelet_settings;
+mod manual;
+mod mouse;
+mod node;
+mod node_order;
+mod node_room;
+mod node_state;
 mod output;
 mod paint;
+mod palette;
+mod pane;
 mod picture;
 mod pleg;
 mod pod;
 mod pod_containers;
 mod pod_events;
+mod pod_life;
+mod pod_log;
 mod pod_stages;
 mod pod_why;
 mod run;
 mod screen;
 mod scroll;
+mod sections;
 mod selected;
 mod sources;
+mod step;
 mod table;
+mod tabs;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -42,23 +64,53 @@ use std::io;
 
 use thiserror::Error;
 
-pub use app::{App, Flow};
+use crate::view::{Column, Filter, Sort};
+
+pub use app::{App, Flow, Typing};
 pub use feed::Feed;
+pub use keymap::Keymap;
 pub use keys::{Action, BINDINGS, Binding, Context, Key};
+pub use manual::keys_text;
 pub use paint::Painter;
+pub use pane::Pane;
 pub use picture::Picture;
 pub use run::run;
-pub use theme::{Role, Theme};
+pub use theme::{Look, Role, Theme};
 
-/// What the command line asks of the screen.
-#[derive(Clone, Debug, Default)]
+/// What the command line and the configuration ask of the screen.
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Draw ASCII only, whatever the locale.
     pub ascii: bool,
-    /// Only this namespace.
-    pub namespace: Option<String>,
-    /// Begin with only the pods that are failing or slow.
-    pub failing: bool,
+    /// Its colours.
+    pub look: Look,
+    /// Take the mouse.
+    pub mouse: bool,
+    /// Frames a second, at most: 1 to 10.
+    pub frames: u8,
+    /// Which pods are shown at the begin.
+    pub filter: Filter,
+    /// How they are sorted at the begin.
+    pub sort: Sort,
+    /// The columns that the table may have, from left to right.
+    pub columns: Vec<Column>,
+    /// What the keys do.
+    pub keymap: Keymap,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            ascii: false,
+            look: Look::Default,
+            mouse: true,
+            frames: 10,
+            filter: Filter::default(),
+            sort: Sort::default(),
+            columns: Column::ALL.to_vec(),
+            keymap: Keymap::default(),
+        }
+    }
 }
 
 /// Why the screen ended, other than by `q`.

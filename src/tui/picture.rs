@@ -2,7 +2,7 @@
 //! It must not change while it is shown: the next moment makes a new one.
 
 use crate::text::Text;
-use crate::view::{Filter, Header, Moment, PlegView, Row};
+use crate::view::{Filter, Header, Moment, PlegView, Row, Sort};
 
 use super::cells::width;
 
@@ -17,7 +17,7 @@ pub struct Picture {
     pub header: Header,
     /// PLEG.
     pub pleg: PlegView,
-    /// The rows that the filter shows.
+    /// The rows that the filter shows, as they are sorted.
     pub shown: Vec<usize>,
     /// Widest `namespace/name` and STATUS of all rows, cells.
     pub widest: (usize, usize),
@@ -25,19 +25,18 @@ pub struct Picture {
 
 impl Picture {
     /// Works a moment out.
-    pub fn new(moment: Moment, title: &str, filter: &Filter) -> Self {
+    pub fn new(moment: Moment, title: &str, filter: &Filter, sort: Sort) -> Self {
         let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
         let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
         let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
         let mut picture = Self { moment, title: title.into(), header, pleg, shown: Vec::new(), widest: (name, status) };
-        picture.filter(filter);
+        picture.choose(filter, sort);
         picture
     }
 
     /// Chooses the rows again.
-    pub fn filter(&mut self, filter: &Filter) {
-        let rows = self.moment.rows();
-        self.shown = (0..rows.len()).filter(|&i| filter.accepts(&rows[i])).collect();
+    pub fn choose(&mut self, filter: &Filter, sort: Sort) {
+        self.shown = self.moment.chosen(filter, sort);
     }
 
     /// The row at a place in the table.

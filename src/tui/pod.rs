@@ -5,8 +5,10 @@
 //! shop/web-6d4cf56db6-x2xkq  CrashLoopBackOff  restarts 3 (27s ago)
 //! uid 8f3c…  QoS Burstable  pod IP 10.244.0.9  node node-7  owner ReplicaSet/web
 //! WHY           pod_why.rs
+//! LIFE          pod_life.rs
 //! STAGES        pod_stages.rs
 //! CONTAINERS    pod_containers.rs
+//! LOG           pod_log.rs
 //! EVENTS        pod_events.rs
 //! ```
 
@@ -14,21 +16,25 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::app::App;
+use super::app::Open;
 use super::cells::{flow, put, put_line, wrap};
-use super::scroll;
+use super::scroll::{self, View};
+use super::step::Step;
 use super::theme::{Role, Theme};
-use super::{Picture, pod_containers, pod_events, pod_stages, pod_why};
+use super::{Picture, pod_containers, pod_events, pod_life, pod_log, pod_stages, pod_why};
 use crate::observation::Time;
 use crate::pipeline::Placed;
-use crate::view::{Detail, Why};
+use crate::view::{Detail, Why, life};
 
 /// Draws heading and sections.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
-    let Some(open) = &mut app.open else { return };
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mut Open>, theme: &Theme) -> View {
+    let Some(open) = open else {
+        put(buffer, area.x, area.y, area.right(), "no pod is selected", theme.style(Role::Muted));
+        return View::default();
+    };
     let Some(placed) = &open.last else {
         put(buffer, area.x, area.y, area.right(), "the pod is gone", theme.style(Role::Muted));
-        return;
+        return View::default();
     };
     let now = picture.moment.now;
     let mut detail = Detail::new(placed, now);
@@ -41,8 +47,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     }
     let head = (heading.len() as u16).min(area.height);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
-    let lines = sections(placed, &detail, open.why.as_ref(), now, usize::from(body.width), theme);
-    app.view = scroll::text(buffer, body, &lines, &mut open.scroll);
+    let why = open.why.as_ref().map(|why| (why, open.step));
+    let lines = sections(placed, &detail, why, now, usize::from(body.width), theme);
+    open.step.show(&lines, usize::from(body.height), &mut open.scroll);
+    scroll::text(buffer, body, &lines, &mut open.scroll)
 }
 
 fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -79,27 +87,37 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
 fn sections(
     placed: &Placed,
     detail: &Detail,
-    why: Option<&Why>,
+    why: Option<(&Why, Step)>,
     now: Time,
     cells: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let row = &detail.row;
-    let told = why.and_then(|why| why.own.top()).is_some_and(|finding| finding.next.is_some());
+    let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
     let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.as_str()];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.trouble(row.trouble);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
     }
-    if let Some(why) = why {
+    if let Some((why, step)) = why {
         lines.push(title("WHY", theme));
-        lines.extend(pod_why::lines(why, now, cells, theme));
+        lines.extend(pod_why::lines(why, step, now, cells, theme));
+    }
+    let life = life(placed, now);
+    if !life.is_empty() {
+        lines.push(title("LIFE", theme));
+        lines.extend(pod_life::lines(&life, cells, theme));
     }
     lines.push(title("STAGES", theme));
     lines.extend(pod_stages::lines(&placed.place, now, cells, theme));
     lines.push(title("CONTAINERS", theme));
     lines.extend(pod_containers::lines(placed, detail, now, cells, theme));
+    let log = pod_log::lines(placed, cells, theme);
+    if !log.is_empty() {
+        lines.push(title("LOG", theme));
+        lines.extend(log);
+    }
     lines.push(title("EVENTS", theme));
     lines.extend(pod_events::lines(placed, now, cells, theme));
     lines

@@ -15,7 +15,7 @@ use super::pod_stages::evidence;
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::{ContainerKind, ContainerPlace, Next, NextKind, Placed, human_duration};
-use crate::view::{Detail, Sides, next_text};
+use crate::view::{Detail, Sides, exit_words, next_text, restart_strip};
 
 /// Width from which the three words stand side by side.
 const SIDE_BY_SIDE: usize = 120;
@@ -33,6 +33,10 @@ pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &
     let mut out = Vec::new();
     for container in containers {
         out.extend(one(container, names, now, cells, theme));
+        let strip = restart_strip(placed, &container.name, now).filter(|_| container.restarts > 1);
+        out.extend(
+            strip.iter().flat_map(|strip| wrap(strip, cells.saturating_sub(4))).map(|l| Line::from(format!("    {l}"))),
+        );
         let sides = detail.sides.iter().find(|s| s.container == container.name);
         if cells < SIDE_BY_SIDE {
             out.extend(sides.into_iter().flat_map(|s| stacked(s, cells, theme)));
@@ -75,9 +79,11 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         out.extend(lines.into_iter().map(|l| Line::styled(format!("    {l}"), theme.style(Role::Muted))));
     }
     if let Some((code, reason, at)) = &place.last_exit {
+        let meaning = exit_words(*code, reason);
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
         let ago = at.map(|at| format!(", {} ago", human_duration(now - at))).unwrap_or_default();
-        out.push(Line::from(format!("    last end: exit {code}{reason}{ago}")));
+        let words = format!("last end: exit {code}{reason}{ago}: {meaning}");
+        out.extend(wrap(&words, cells.saturating_sub(4)).into_iter().map(|l| Line::from(format!("    {l}"))));
     }
     let message = wrap(&place.message, cells.saturating_sub(4)).into_iter().take(4);
     out.extend(message.map(|l| Line::from(format!("    {l}"))));

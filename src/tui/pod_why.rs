@@ -15,14 +15,15 @@ use ratatui::text::Line;
 use super::advice::{self, hung};
 use super::cells::wrap;
 use super::pod_stages::evidence;
+use super::step::Step;
 use super::theme::{Role, Theme};
 use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::runbook::Severity;
 use crate::view::{Why, next_text};
 
-/// The lines of the section.
-pub fn lines(why: &Why, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// The lines of the section; `step` is the one that is marked.
+pub fn lines(why: &Why, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(fault) = &why.of_node {
         out.extend(title(fault, "explained by the node: ", cells, theme));
@@ -31,7 +32,7 @@ pub fn lines(why: &Why, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'sta
     if let Some(first) = findings.next() {
         out.extend(title(first, "", cells, theme));
         if first.cause != HEALTHY {
-            out.extend(body(first, now, cells, theme));
+            out.extend(body(first, step, now, cells, theme));
         }
     }
     for other in findings {
@@ -59,7 +60,7 @@ fn title(finding: &Finding, before: &str, cells: usize, theme: &Theme) -> Vec<Li
     hung(glyph, &text, role, cells, theme)
 }
 
-fn body(finding: &Finding, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn body(finding: &Finding, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out: Vec<Line> = Vec::new();
     let room = cells.saturating_sub(2);
     out.extend(wrap(&finding.explanation, room).into_iter().map(|l| Line::from(format!("  {l}"))));
@@ -69,7 +70,7 @@ fn body(finding: &Finding, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
     if let Some(next) = &finding.next {
         out.push(Line::styled(format!("  next: {}", next_text(next, now)), theme.style(Role::Active)));
     }
-    out.extend(advice::steps(&finding.steps, cells, theme));
+    out.extend(advice::steps(&finding.steps, step.of(&finding.steps), cells, theme));
     out.extend(advice::docs(&finding.docs, cells, theme));
     out
 }

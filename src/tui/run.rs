@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use crossterm::event::{Event, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
 use super::app::{App, Flow};
+use super::clipboard;
 use super::output::Output;
 use super::paint::Painter;
 use super::terminal::{self, Terminal};
@@ -18,8 +20,8 @@ use super::theme::Theme;
 use super::watch::{self, Message};
 use super::{Feed, Options, TuiError};
 
-/// Shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(100);
+/// Longest time between the two clicks of a double click.
+const DOUBLE: Duration = Duration::from_millis(400);
 /// Shortest sleep: a feed in which something is always due does not make the loop spin.
 const SHORTEST: Duration = Duration::from_millis(20);
 /// How long a frame under way may take to be written before the terminal is given back.
@@ -38,11 +40,12 @@ pub fn run(session: &mut dyn Feed, options: Options) -> Result<(), TuiError> {
     if env::var("TERM").is_ok_and(|term| term == "dumb") {
         return Err(TuiError::Dumb);
     }
-    let theme = Theme::from_env(options.ascii, |name| env::var(name).ok());
+    let theme = Theme::from_env(options.ascii, |name| env::var(name).ok()).with(options.look);
+    let frame = Duration::from_secs(1) / u32::from(options.frames.clamp(1, 10));
     let ended = Arc::new(AtomicBool::new(false));
     let (to_loop, messages) = sync_channel(watch::WAITING);
-    let terminal = Terminal::new()?;
-    let result = Screen::start(session, App::new(theme, &options), terminal, &to_loop, &ended, messages)
+    let terminal = Terminal::new(options.mouse)?;
+    let result = Screen::start(session, App::new(theme, &options), frame, terminal, &to_loop, &ended, messages)
         .and_then(|mut screen| screen.run());
     ended.store(true, Ordering::Release);
     result
@@ -55,6 +58,10 @@ struct Screen<'a> {
     output: Output,
     messages: Receiver<Message>,
     size: (u16, u16),
+    /// Shortest time between two frames.
+    frame: Duration,
+    /// When and where the mouse was last pressed.
+    clicked: Option<(Instant, u16, u16)>,
     /// Until when the feed has been told of time.
     passed: Instant,
     /// When the moment shown was taken.
@@ -69,6 +76,7 @@ impl<'a> Screen<'a> {
     fn start(
         feed: &'a mut dyn Feed,
         app: App,
+        frame: Duration,
         terminal: Terminal,
         to_loop: &SyncSender<Message>,
         ended: &Arc<AtomicBool>,
@@ -80,7 +88,8 @@ impl<'a> Screen<'a> {
         let size = crossterm::terminal::size()?;
         let painter = Painter::new();
         let (passed, taken, drawn, dirty) = (now, now, None, true);
-        Ok(Self { feed, app, painter, output, messages, size, passed, taken, drawn, dirty, terminal })
+        let clicked = None;
+        Ok(Self { feed, app, painter, output, messages, size, frame, clicked, passed, taken, drawn, dirty, terminal })
     }
 
     fn run(&mut self) -> Result<(), TuiError> {
@@ -125,7 +134,7 @@ impl<'a> Screen<'a> {
     }
 
     fn until_frame(&self) -> Duration {
-        self.drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()))
+        self.drawn.map_or(Duration::ZERO, |at| self.frame.saturating_sub(at.elapsed()))
     }
 
     /// Waits for a message, or for time to change something; false when the user has had enough.
@@ -153,7 +162,7 @@ impl<'a> Screen<'a> {
 
     fn message(&mut self, message: Message) -> Result<bool, TuiError> {
         match message {
-            Message::Input(event) => match self.app.event(&event) {
+            Message::Input(event) => match self.input(&event) {
                 Flow::Idle => {}
                 Flow::Draw => self.dirty = true,
                 Flow::Redraw => self.redraw(),
@@ -173,6 +182,19 @@ impl<'a> Screen<'a> {
             Message::Written => {}
         }
         Ok(true)
+    }
+
+    fn input(&mut self, event: &Event) -> Flow {
+        let Event::Mouse(mouse) = event else { return self.app.event(event) };
+        let mut double = false;
+        if let MouseEventKind::Down(_) = mouse.kind {
+            let at = (mouse.column, mouse.row);
+            let before = self.clicked.take();
+            double = before.is_some_and(|(when, x, y)| (x, y) == at && when.elapsed() < DOUBLE);
+            // The third click begins anew.
+            self.clicked = (!double).then(|| (Instant::now(), at.0, at.1));
+        }
+        self.app.mouse(mouse, double)
     }
 
     fn redraw(&mut self) {
@@ -207,7 +229,9 @@ impl<'a> Screen<'a> {
         let frame = self.app.draw(width, height);
         self.dirty = false;
         self.drawn = Some(Instant::now());
-        let sent = self.painter.paint(frame).is_none_or(|bytes| self.output.send(bytes));
+        let mut bytes = self.app.take_copied().map(|text| clipboard::sequence(&text)).unwrap_or_default();
+        bytes.extend(self.painter.paint(frame).unwrap_or_default());
+        let sent = bytes.is_empty() || self.output.send(bytes);
         if sent { Ok(()) } else { Err(TuiError::HangUp) }
     }
 }

@@ -1,4 +1,4 @@
-//! Owns which region lies where, for the table, one pod and the runbook, and which give way when there is little room.
+//! Owns which region lies where in each pane, and which give way when there is little room.
 //! It must not draw anything itself but the line for a terminal that is too small.
 //!
 //! ```text
@@ -8,10 +8,10 @@
 //! PLEG and its sparkline          pleg.rs
 //! the node's faults, up to four   alarms.rs
 //! counts and filter               counts.rs
-//! NAMESPACE/POD  STATUS  …        table.rs      or, with a pod open, pod.rs; with the runbook open, book_list.rs or book_entry.rs
+//! NAMESPACE/POD  STATUS  …        table.rs      or, under the first line alone, the file of another pane
 //! …
 //! why of the selected pod         selected.rs
-//! keys                            footer.rs
+//! keys and tabs                   footer.rs, tabs.rs
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -19,8 +19,13 @@ use ratatui::layout::Rect;
 
 use super::app::App;
 use super::cells::put;
+use super::pane::Pane;
+use super::scroll::View;
 use super::theme::{Role, Theme};
-use super::{alarms, book_entry, book_list, counts, footer, header, help, pleg, pod, selected, sources, table};
+use super::{
+    Picture, alarms, book_entry, book_list, counts, events, footer, header, help, kubelet, node, pleg, pod, selected,
+    sources, table,
+};
 
 /// Narrowest and lowest terminal that is drawn in.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -35,7 +40,7 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
         put(buffer, all.x, all.y, all.right(), &text, theme.style(Role::Heading));
         return;
     }
-    app.view.position = None;
+    app.view = View::default();
     let (body, foot) = (Rect { height: all.height - 1, ..all }, Rect { y: all.bottom() - 1, height: 1, ..all });
     let Some(picture) = app.picture.take() else {
         put(buffer, all.x, all.y, all.right(), "nothing observed yet", theme.style(Role::Muted));
@@ -44,25 +49,31 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
     };
     if app.help {
         help::draw(buffer, body, app, theme);
-    } else if let Some(book) = &mut app.book {
+    } else if app.pane == Pane::Pods {
+        list(buffer, body, &picture, app, theme);
+    } else {
         let (head, body) = split(body, 1);
         header::draw(buffer, head, &picture, app.paused, theme);
-        app.view = match &mut book.page {
-            Some(page) => book_entry::draw(buffer, body, page, theme),
-            None => book_list::draw(buffer, body, book, app.typing, theme),
-        };
-    } else if app.open.is_some() {
-        let head = split(body, 1).0;
-        header::draw(buffer, head, &picture, app.paused, theme);
-        pod::draw(buffer, split(body, 1).1, &picture, app, theme);
-    } else {
-        list(buffer, body, &picture, app, theme);
+        app.view = pane(buffer, body, &picture, app, theme);
     }
     app.picture = Some(picture);
+    app.copy();
     footer::draw(buffer, foot, app, theme);
 }
 
-fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App, theme: &Theme) {
+fn pane(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) -> View {
+    match (app.pane, &mut app.book.page) {
+        (Pane::Pods, _) => View::default(),
+        (Pane::Pod, _) => pod::draw(buffer, area, picture, app.open.as_mut(), theme),
+        (Pane::Kubelet, _) => kubelet::draw(buffer, area, picture, &mut app.kubelet, theme),
+        (Pane::Node, _) => node::draw(buffer, area, picture, &mut app.node, theme),
+        (Pane::Events, _) => events::draw(buffer, area, picture, &mut app.events, theme),
+        (Pane::Runbook, Some(page)) => book_entry::draw(buffer, area, page, theme),
+        (Pane::Runbook, None) => book_list::draw(buffer, area, &mut app.book, app.typing.is_on(), theme),
+    }
+}
+
+fn list(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
     // Header, counts, heading of the table and its rows come first; the rest shares what is left, alarms before all.
     let mut left = area.height.saturating_sub(3 + ROWS);
     let mut take = |wanted: usize| {
@@ -87,7 +98,7 @@ fn list(buffer: &mut Buffer, area: Rect, picture: &super::Picture, app: &mut App
     counts::draw(buffer, top, picture, app, !titled, theme);
     let (middle, bottom) = split(area, area.height - selected.min(area.height));
     table::draw(buffer, middle, picture, app, theme);
-    selected::draw(buffer, bottom, picture, app.cursor.index, theme);
+    selected::draw(buffer, bottom, picture, app, theme);
 }
 
 /// The first `rows` rows, and the rest.

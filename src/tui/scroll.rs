@@ -6,19 +6,43 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::cells::put_line;
+use super::theme::{Role, Theme};
 
 /// What the last frame showed of the thing that scrolls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Rows or lines, for paging.
     pub page: usize,
     /// First and last line, and how many there are, where not all are seen.
     pub position: Option<(usize, usize, usize)>,
+    /// The rows that can be selected, one a line: what a click hits.
+    pub rows: Option<Rows>,
+    /// The selected row as text: what is copied.
+    pub line: Option<String>,
+}
+
+/// Rows on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Line of the screen where they begin.
+    pub y: u16,
+    /// Which row stands there.
+    pub first: usize,
+    /// How many rows are seen.
+    pub count: usize,
+}
+
+impl Rows {
+    /// The row on that line of the screen.
+    pub fn at(&self, y: u16) -> Option<usize> {
+        let offset = usize::from(y.checked_sub(self.y)?);
+        (offset < self.count).then_some(self.first + offset)
+    }
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self { page: 1, position: None }
+        Self { page: 1, position: None, rows: None, line: None }
     }
 }
 
@@ -30,7 +54,25 @@ pub fn text(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], scroll: &mut us
         put_line(buffer, area, row, line);
     }
     let last = (*scroll + rows).min(lines.len());
-    View { page: rows.max(1), position: (lines.len() > rows).then_some((*scroll + 1, last, lines.len())) }
+    let position = (lines.len() > rows).then_some((*scroll + 1, last, lines.len()));
+    View { page: rows.max(1), position, ..View::default() }
+}
+
+/// Draws the lines around the selected one, which is marked.
+pub fn marked(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], cursor: &mut Cursor, theme: &Theme) -> View {
+    let rows = usize::from(area.height);
+    cursor.keep(lines.len(), rows);
+    let shown = lines.iter().skip(cursor.top).take(rows);
+    let count = shown.len();
+    for (i, (row, line)) in (0..area.height).zip(shown).enumerate() {
+        put_line(buffer, area, row, line);
+        if cursor.top + i == cursor.index {
+            buffer.set_style(Rect { y: area.y + row, height: 1, ..area }, theme.style(Role::Selected));
+        }
+    }
+    let position = (lines.len() > rows).then_some((cursor.top + 1, cursor.top + count, lines.len()));
+    let line = lines.get(cursor.index).map(|line| line.to_string().trim().to_owned());
+    View { page: rows.max(1), position, rows: Some(Rows { y: area.y, first: cursor.top, count }), line }
 }
 
 /// The selected row of a list, and the first that is shown.

@@ -11,11 +11,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::Picture;
+use super::app::App;
 use super::cells::{pod_name, put, put_line, width};
-use super::columns::{Column, columns};
+use super::columns::columns;
 use super::theme::{Role, Theme};
 use crate::diagnose::HEALTHY;
-use crate::view::Row;
+use crate::view::{Column, Row};
 
 /// Lines.
 const LINES: usize = 2;
@@ -26,13 +27,13 @@ pub fn height(picture: &Picture) -> usize {
 }
 
 /// Draws the lines.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, index: usize, theme: &Theme) {
-    let Some(row) = picture.row(index).filter(|_| area.height > 0) else { return };
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, theme: &Theme) {
+    let Some(row) = picture.row(app.cursor.index).filter(|_| area.height > 0) else { return };
     let cells = usize::from(area.width);
     let cause = if row.cause.is_empty() || row.cause == HEALTHY { String::new() } else { format!(" [{}]", row.cause) };
     // The table may have cut the name; why is worth more than the whole of it.
     let room = cells.saturating_sub(width(&row.why) + width(&cause) + 2).max(cells / 4);
-    let has_name = table_has_name(picture, row, area.width);
+    let has_name = table_has_name(picture, row, area.width, &app.columns);
     let name = if has_name { String::new() } else { pod_name(&row.namespace, &row.name, room) };
     let colon = if name.is_empty() || row.why.is_empty() { "" } else { ": " };
     let mut x = put(buffer, area.x, area.y, area.right(), &format!("{name}{colon}"), theme.style(Role::Heading));
@@ -44,8 +45,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, index: usize, th
     put_line(buffer, area, 1, &below.into());
 }
 
-fn table_has_name(picture: &Picture, row: &Row, cells: u16) -> bool {
-    let columns = columns(usize::from(cells.saturating_sub(1)), picture.widest);
+fn table_has_name(picture: &Picture, row: &Row, cells: u16, wanted: &[Column]) -> bool {
+    let columns = columns(usize::from(cells.saturating_sub(1)), picture.widest, wanted);
     let column = columns.iter().find(|(c, _)| *c == Column::Name).map_or(0, |(_, cells)| *cells);
     width(&row.namespace) + 1 + width(&row.name) <= column
 }

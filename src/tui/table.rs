@@ -1,5 +1,5 @@
 //! Owns the table of pods: only the rows that are seen are laid out, however many there are.
-//! It must not sort: trouble comes first because the view says so.
+//! It must not sort: the view does.
 //!
 //! ```text
 //!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE WHY
@@ -13,27 +13,34 @@ use ratatui::style::{Modifier, Style};
 use super::Picture;
 use super::app::App;
 use super::cells::{fit, pod_name, put};
-use super::columns::{Column, columns};
-use super::scroll::View;
+use super::columns::columns;
+use super::scroll::{Rows, View};
 use super::theme::{Role, Theme};
 use crate::pipeline::Stage;
-use crate::view::{Row, Trouble};
+use crate::view::{Column, Row, Trouble};
 
 /// Draws heading and rows, and keeps the selected row in sight.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
     if area.height == 0 {
         return;
     }
-    let columns = columns(usize::from(area.width.saturating_sub(1)), picture.widest);
+    let columns = columns(usize::from(area.width.saturating_sub(1)), picture.widest, &app.columns);
     let mut x = area.x + 1;
     for (column, cells) in &columns {
-        put(buffer, x, area.y, area.right(), &fit(column.heading(), *cells), theme.style(Role::Heading));
+        let end = put(buffer, x, area.y, x + *cells as u16, column.heading(), theme.style(Role::Heading));
+        if app.sort.by == Some(*column) {
+            // In the space behind the column at the furthest.
+            let arrow = if app.sort.is_descending() { "▼" } else { "▲" };
+            put(buffer, end, area.y, area.right(), arrow, theme.style(Role::Key));
+        }
         x += *cells as u16 + 1;
     }
     let rows = usize::from(area.height - 1);
     let count = picture.shown.len();
-    app.view = View { page: rows.max(1), position: None };
     app.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + 1, first: app.cursor.top, count: rows.min(count - app.cursor.top) };
+    let line = picture.row(app.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
+    app.view = View { page: rows.max(1), position: None, rows: Some(seen), line };
     if count == 0 {
         put(buffer, area.x + 1, area.y + 2, area.right(), &empty(picture, app), theme.style(Role::Muted));
         return;

@@ -13,11 +13,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const SET_UP: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?2004h\x1b[?25l";
 /// Plain style, cursor, no bracketed paste, the screen that was there before.
 const RESTORE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
+/// Buttons and the wheel, in the form that has no largest column.
+const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1006h";
+/// No mouse.
+const NO_MOUSE: &[u8] = b"\x1b[?1006l\x1b[?1000l";
 /// How long a terminal may take none of it.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// The terminal is set up: whoever restores it first takes this.
 static SET: AtomicBool = AtomicBool::new(false);
+/// The mouse was asked for: it must be given back.
+static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// Panics of other threads, told when the terminal is restored.
 type Told = Arc<Mutex<Vec<String>>>;
@@ -28,8 +34,9 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Sets the terminal up.
-    pub fn new() -> io::Result<Self> {
+    /// Sets the terminal up, with or without its mouse.
+    pub fn new(mouse: bool) -> io::Result<Self> {
+        HAS_MOUSE.store(mouse, Ordering::Release);
         let told = hook();
         let terminal = Self { told };
         set_up()?;
@@ -58,14 +65,16 @@ impl Drop for Terminal {
 fn set_up() -> io::Result<()> {
     SET.store(true, Ordering::Release);
     crossterm::terminal::enable_raw_mode()?;
-    put(SET_UP);
+    let mouse = if HAS_MOUSE.load(Ordering::Acquire) { MOUSE } else { b"" };
+    put(&[SET_UP, mouse].concat());
     Ok(())
 }
 
 /// Gives the terminal back as it was; nothing when that was done already.
 pub fn restore() {
     if SET.swap(false, Ordering::AcqRel) {
-        put(RESTORE);
+        let mouse = if HAS_MOUSE.load(Ordering::Acquire) { NO_MOUSE } else { b"" };
+        put(&[mouse, RESTORE].concat());
         let _ = crossterm::terminal::disable_raw_mode();
     }
 }

@@ -29,18 +29,63 @@ pub enum Role {
     Key,
 }
 
+/// Which colours a role has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// The 16 colours, on any background.
+    #[default]
+    Default,
+    /// For a light background, on which yellow and cyan are hard to read.
+    Light,
+    /// Bright and bold, nothing dimmed.
+    HighContrast,
+    /// Yellow against blue, which most people who do not tell red from green do tell.
+    ColourBlind,
+}
+
+impl Look {
+    /// All.
+    pub const ALL: [Look; 4] = [Look::Default, Look::Light, Look::HighContrast, Look::ColourBlind];
+
+    /// As `--theme` and the configuration name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Look::Default => "default",
+            Look::Light => "light",
+            Look::HighContrast => "high-contrast",
+            Look::ColourBlind => "colour-blind",
+        }
+    }
+
+    /// The one of that name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn read(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|look| look.name() == name);
+        found.ok_or_else(|| format!("no theme {name:?}; they are {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
 /// Looks and glyphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
+    look: Look,
     colour: bool,
     /// Only ASCII is drawn.
     pub ascii: bool,
 }
 
 impl Theme {
-    /// A theme with or without colour, with or without glyphs beyond ASCII.
+    /// The default theme with or without colour, with or without glyphs beyond ASCII.
     pub fn new(colour: bool, ascii: bool) -> Self {
-        Self { colour, ascii }
+        Self { look: Look::Default, colour, ascii }
+    }
+
+    /// The same with other colours.
+    #[must_use]
+    pub fn with(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     /// What the environment asks for: `NO_COLOR` that is not empty takes the colours, a locale that is not UTF-8 the glyphs.
@@ -48,25 +93,51 @@ impl Theme {
         let set = |name: &str| var(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
         let utf8 = locale.contains("utf-8") || locale.contains("utf8");
-        Self { colour: set("NO_COLOR").is_none(), ascii: ascii || !utf8 }
+        Self::new(set("NO_COLOR").is_none(), ascii || !utf8)
     }
 
     /// How a role looks.
     pub fn style(&self, role: Role) -> Style {
         let plain = Style::new();
         let bold = plain.add_modifier(Modifier::BOLD);
-        match (role, self.colour) {
-            (Role::Plain, _) => plain,
-            (Role::Trouble, true) => bold.fg(Color::Red),
-            (Role::Slow, true) => plain.fg(Color::Yellow),
-            (Role::Good, true) => plain.fg(Color::Green),
-            (Role::Active, true) => plain.fg(Color::Cyan),
-            (Role::Muted, true) => plain.add_modifier(Modifier::DIM),
-            (Role::Key, true) => bold.fg(Color::Cyan),
-            (Role::Trouble | Role::Key | Role::Heading, _) => bold,
-            (Role::Slow, false) => plain.add_modifier(Modifier::UNDERLINED),
-            (Role::Good | Role::Active | Role::Muted, false) => plain,
-            (Role::Selected, _) => plain.add_modifier(Modifier::REVERSED),
+        match role {
+            Role::Plain => return plain,
+            Role::Selected => return plain.add_modifier(Modifier::REVERSED),
+            Role::Heading if self.look == Look::HighContrast => return bold.add_modifier(Modifier::UNDERLINED),
+            Role::Heading => return bold,
+            _ if !self.colour => {
+                return match role {
+                    Role::Trouble | Role::Key => bold,
+                    Role::Slow => plain.add_modifier(Modifier::UNDERLINED),
+                    _ => plain,
+                };
+            }
+            Role::Trouble | Role::Slow | Role::Good | Role::Active | Role::Muted | Role::Key => {}
+        }
+        let muted = plain.add_modifier(Modifier::DIM);
+        match (self.look, role) {
+            (Look::Default, Role::Trouble) => bold.fg(Color::Red),
+            (Look::Default, Role::Slow) => plain.fg(Color::Yellow),
+            (Look::Default, Role::Good) => plain.fg(Color::Green),
+            (Look::Default, Role::Active) => plain.fg(Color::Cyan),
+            (Look::Default, Role::Key) => bold.fg(Color::Cyan),
+            (Look::Light, Role::Trouble) => bold.fg(Color::Red),
+            (Look::Light, Role::Slow) => plain.fg(Color::Magenta),
+            (Look::Light, Role::Good) => plain.fg(Color::Green),
+            (Look::Light, Role::Active) => plain.fg(Color::Blue),
+            (Look::Light, Role::Key) => bold.fg(Color::Blue),
+            (Look::HighContrast, Role::Trouble) => bold.fg(Color::LightRed),
+            (Look::HighContrast, Role::Slow) => bold.fg(Color::LightYellow),
+            (Look::HighContrast, Role::Good) => bold.fg(Color::LightGreen),
+            (Look::HighContrast, Role::Active) => bold.fg(Color::LightCyan),
+            (Look::HighContrast, Role::Key) => bold.fg(Color::LightMagenta),
+            (Look::HighContrast, _) => plain,
+            (Look::ColourBlind, Role::Trouble) => bold.fg(Color::LightYellow),
+            (Look::ColourBlind, Role::Slow) => plain.fg(Color::Yellow).add_modifier(Modifier::UNDERLINED),
+            (Look::ColourBlind, Role::Good) => plain.fg(Color::LightBlue),
+            (Look::ColourBlind, Role::Active) => plain.fg(Color::Cyan),
+            (Look::ColourBlind, Role::Key) => bold.fg(Color::Cyan),
+            (Look::Default | Look::Light | Look::ColourBlind, _) => muted,
         }
     }
 
@@ -110,6 +181,21 @@ mod tests {
         assert!(theme(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]).ascii);
         assert!(theme(&[("LANG", "POSIX")]).ascii);
         assert!(theme(&[]).ascii);
+    }
+
+    #[test]
+    fn roles_differ_in_every_theme_and_names_are_read() {
+        let roles = [Role::Trouble, Role::Slow, Role::Good, Role::Active];
+        for look in Look::ALL {
+            assert_eq!(Look::read(look.name()), Ok(look));
+            let theme = Theme::new(true, false).with(look);
+            for (i, role) in roles.iter().enumerate() {
+                assert!(roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)), "{look:?} {role:?}");
+            }
+            let plain = Theme::new(false, false).with(look);
+            assert!(roles.iter().all(|role| plain.style(*role).fg.is_none()));
+        }
+        assert!(Look::read("dark").is_err());
     }
 
     #[test]

@@ -66,9 +66,10 @@ impl Changes {
         let first = !std::mem::replace(&mut self.begun, true);
         // Once for all rows: one by one they would be looked for.
         let pods: BTreeMap<&Text, &Placed> = moment.pods.iter().map(|p| (&p.facts.key, p)).collect();
+        let asked = self.filter.matcher();
         for row in moment.rows() {
             let Some(placed) = pods.get(&row.key) else { continue };
-            let what = match (self.known.get(&row.key), self.filter.accepts(row)) {
+            let what = match (self.known.get(&row.key), asked.accepts(row)) {
                 (None, false) => continue,
                 (Some((old, _)), true) if same(old, row) => continue,
                 (None, true) if first => What::Listed,

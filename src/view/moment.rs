@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::row::turns_at;
-use super::{Entry, Header, PlegView, Row, Why};
+use super::{Entry, Filter, Header, PlegView, Row, Sort, Why};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
@@ -36,7 +36,9 @@ impl Moment {
         let mut rows = rows(&pods, &found, rounds, now);
         if snapshot.kubelet_is_away(now) {
             // Restarts, pulls and kills are the kubelet's to do: a countdown would promise what does not come.
-            rows.iter_mut().filter(|r| !r.next.is_empty()).for_each(|r| r.next = "when kubelet is back".into());
+            for row in rows.iter_mut().filter(|r| !r.next.is_empty()) {
+                (row.next, row.next_at) = ("when kubelet is back".into(), None);
+            }
         }
         let rows = Arc::new(rows);
         Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
@@ -45,6 +47,14 @@ impl Moment {
     /// One row per pod, trouble first, then by namespace and name.
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// Which of the rows a filter lets through, in the order that is asked for.
+    pub fn chosen(&self, filter: &Filter, sort: Sort) -> Vec<usize> {
+        let asked = filter.matcher();
+        let mut chosen: Vec<usize> = (0..self.rows.len()).filter(|&i| asked.accepts(&self.rows[i])).collect();
+        chosen.sort_by(|&a, &b| sort.compare(&self.rows[a], &self.rows[b]));
+        chosen
     }
 
     /// The pod of that UID.

@@ -61,14 +61,22 @@ pub struct Row {
     pub namespace: Text,
     /// Name.
     pub name: Text,
+    /// Node that it is bound to; empty when none is named.
+    pub node: Text,
     /// READY, `1/2`.
     pub ready: String,
+    /// The same, to sort by: ready, and all.
+    pub ready_of: (usize, usize),
     /// STATUS of kubectl.
     pub status: Text,
     /// RESTARTS of kubectl, `3 (27s ago)`.
     pub restarts: String,
+    /// The same, to sort by.
+    pub restarts_so_far: u32,
     /// AGE of kubectl.
     pub age: String,
+    /// The same, to sort by.
+    pub created: Option<Time>,
     /// State of each stage, in order.
     pub glyphs: Vec<StageState>,
     /// Where it stands.
@@ -81,6 +89,8 @@ pub struct Row {
     pub in_stage_for: Option<TimeDelta>,
     /// What comes next, with its countdown; empty when nothing is known.
     pub next: String,
+    /// When, to sort by.
+    pub next_at: Option<Time>,
     /// What the sources say is the matter, on one line.
     pub reason: String,
     /// Why, in a few words: the best finding's title, or the node's fault that explains it; empty when nothing is wrong.
@@ -103,9 +113,19 @@ impl Row {
             key: facts.key.clone(),
             namespace: facts.namespace.clone(),
             name: facts.name.clone(),
+            node: facts
+                .object()
+                .into_iter()
+                .chain(api())
+                .map(|pod| pod.spec.node_name.clone())
+                .next()
+                .unwrap_or_default(),
             ready: place.status.ready_text(),
+            ready_of: (place.status.ready, place.status.total),
             status: place.status.word.clone(),
             restarts: place.status.restarts_text(now),
+            restarts_so_far: place.status.restarts,
+            created,
             age: created.map_or_else(|| "<unknown>".into(), |at| human_duration(now - at)),
             glyphs: place.steps.iter().map(|s| s.state).collect(),
             stage: place.stage,
@@ -113,11 +133,17 @@ impl Row {
             in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
+            next_at: place.next.map(|next| next.at),
             reason: place.reason.one_line().into_owned(),
             why: String::new(),
             cause: Text::default(),
             trouble: trouble(placed, in_stage_for, now),
         }
+    }
+
+    /// Containers that are not ready.
+    pub fn missing(&self) -> usize {
+        self.ready_of.1.saturating_sub(self.ready_of.0)
     }
 
     /// The same, with why: its own best finding, or the node's fault that explains it.
@@ -168,40 +194,4 @@ pub(super) fn turns_at(placed: &Placed, now: Time) -> Option<Time> {
         Trouble::Unsteady => place.status.last_restart?.checked_add_signed(TimeDelta::seconds(UNSTEADY_S)),
         Trouble::Done | Trouble::Well | Trouble::Unknown | Trouble::Slow | Trouble::Failed => None,
     }
-}
-
-/// Which rows are shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
-    /// Only this namespace.
-    pub namespace: Option<String>,
-    /// Only pods that are failing or slow.
-    pub failing: bool,
-    /// Only rows that have every word of this somewhere in namespace, name, status, stage, cause, why or reason.
-    pub words: String,
-}
-
-impl Filter {
-    /// True when the row is shown.
-    pub fn accepts(&self, row: &Row) -> bool {
-        if self.namespace.as_ref().is_some_and(|ns| row.namespace != ns.as_str()) {
-            return false;
-        }
-        if self.failing && !row.trouble.is_failing() {
-            return false;
-        }
-        has_words(&self.words, || {
-            let (namespace, name, status, stage) = (&row.namespace, &row.name, &row.status, row.stage.name());
-            format!("{namespace}/{name} {status} {stage} {} {} {}", row.cause, row.why, row.reason)
-        })
-    }
-}
-
-/// True when the text has every one of the words somewhere, whatever their case; the text is made only when there are any.
-pub fn has_words(words: &str, text: impl FnOnce() -> String) -> bool {
-    if words.trim().is_empty() {
-        return true;
-    }
-    let text = text().to_lowercase();
-    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
 }

@@ -20,6 +20,14 @@ pub fn milliseconds(seconds: f64) -> String {
     }
 }
 
+/// `~12ms`: on a straight line inside a bucket; `≥10.0s`: beyond the last bound; `-` for none.
+pub fn quantile(value: Option<(f64, bool)>) -> String {
+    value.map_or_else(
+        || "-".into(),
+        |(seconds, at_least)| format!("{}{}", if at_least { "≥" } else { "~" }, milliseconds(seconds)),
+    )
+}
+
 /// Bytes in at most four figures: `999B`, `3.3MiB`, `120GiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -133,6 +141,12 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(milliseconds(seconds), text);
         }
+    }
+
+    #[test]
+    fn figures_say_how_they_are_known() {
+        assert_eq!((quantile(Some((0.012, false))), quantile(Some((10.0, true)))), ("~12ms".into(), "≥10.0s".into()));
+        assert_eq!(quantile(None), "-");
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Owns reading the common name of a certificate's subject: PEM, base64, and as much of DER as lies on the way to it.
+//! Owns reading a certificate's subject and time: PEM, base64, and as much of DER as lies on the way to them.
 //! It must not verify anything, and must not keep what else is in the file: a key may lie beside the certificate.
+
+use crate::observation::Time;
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
@@ -8,6 +10,8 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OID: u8 = 0x06;
 const EXPLICIT_0: u8 = 0xa0;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
 /// 2.5.4.3, commonName.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 
@@ -16,18 +20,55 @@ const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 /// # Errors
 /// What is wrong, without quoting.
 pub fn common_name(pem: &str) -> Result<String, &'static str> {
+    subject_name(&first(pem)?).ok_or("not a certificate with a common name")
+}
+
+/// From when to when the first certificate in `pem` is valid.
+///
+/// # Errors
+/// What is wrong, without quoting.
+pub fn validity(pem: &str) -> Result<(Time, Time), &'static str> {
+    times(&first(pem)?).ok_or("not a certificate with a time")
+}
+
+fn first(pem: &str) -> Result<Vec<u8>, &'static str> {
     let (_, rest) = pem.split_once(BEGIN).ok_or("no certificate in it")?;
     let (body, _) = rest.split_once(END).ok_or("a certificate that is cut")?;
-    let der = base64(body).ok_or("not base64")?;
-    subject_name(&der).ok_or("not a certificate with a common name")
+    base64(body).ok_or("not base64")
+}
+
+/// What lies from the serial number on.
+fn body(der: &[u8]) -> Option<&[u8]> {
+    let (certificate, _) = expect(der, SEQUENCE)?;
+    let (rest, _) = expect(certificate, SEQUENCE)?;
+    Some(expect(rest, EXPLICIT_0).map_or(rest, |(_, after)| after))
+}
+
+fn times(der: &[u8]) -> Option<(Time, Time)> {
+    let mut rest = body(der)?;
+    // Serial number, algorithm, issuer.
+    for _ in 0..3 {
+        rest = element(rest)?.2;
+    }
+    let (both, _) = expect(rest, SEQUENCE)?;
+    let (tag, begins, after) = element(both)?;
+    let (other, ends, _) = element(after)?;
+    Some((time(tag, begins)?, time(other, ends)?))
+}
+
+/// `YYMMDDhhmmssZ`, whose years are those from 1950 to 2049, or the same with four digits (RFC 5280, 4.1.2.5).
+fn time(tag: u8, text: &[u8]) -> Option<Time> {
+    let text = std::str::from_utf8(text).ok()?.strip_suffix('Z').filter(|t| t.bytes().all(|b| b.is_ascii_digit()))?;
+    let text = match tag {
+        UTC_TIME if text.len() == 12 => format!("{}{text}", if text < "50" { "20" } else { "19" }),
+        GENERALIZED_TIME if text.len() == 14 => text.to_owned(),
+        _ => return None,
+    };
+    Some(chrono::NaiveDateTime::parse_from_str(&text, "%Y%m%d%H%M%S").ok()?.and_utc())
 }
 
 fn subject_name(der: &[u8]) -> Option<String> {
-    let (certificate, _) = expect(der, SEQUENCE)?;
-    let (mut rest, _) = expect(certificate, SEQUENCE)?;
-    if let Some((_, after)) = expect(rest, EXPLICIT_0) {
-        rest = after;
-    }
+    let mut rest = body(der)?;
     // Serial number, algorithm, issuer, validity.
     for _ in 0..4 {
         rest = element(rest)?.2;
@@ -104,6 +145,22 @@ mod tests {
         assert_eq!(base64("aGVs\nbG8=").unwrap(), b"hello");
     }
 
+    #[test]
+    fn both_forms_of_time() {
+        let is = |tag, text: &str| time(tag, text.as_bytes()).map(|t| t.to_string());
+        assert_eq!(is(UTC_TIME, "261129204500Z").unwrap(), "2026-11-29 20:45:00 UTC");
+        assert_eq!(is(UTC_TIME, "500101000000Z").unwrap(), "1950-01-01 00:00:00 UTC");
+        assert_eq!(is(GENERALIZED_TIME, "20500101000000Z").unwrap(), "2050-01-01 00:00:00 UTC");
+        for (tag, text) in [
+            (UTC_TIME, "20500101000000Z"),
+            (UTC_TIME, "261129204500"),
+            (UTC_TIME, "261329204500Z"),
+            (SET, "261129204500Z"),
+        ] {
+            assert_eq!(is(tag, text), None, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn cut_and_flipped_never_panics(at in 0usize..600, with in any::<u8>()) {
@@ -111,9 +168,9 @@ mod tests {
             let body = pem.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;
             let mut der = base64(body).unwrap();
             if let Some(b) = der.get_mut(at) { *b = with; }
-            let _ = subject_name(&der);
+            let _ = (subject_name(&der), times(&der));
             der.truncate(at);
-            let _ = subject_name(&der);
+            let _ = (subject_name(&der), times(&der));
         }
     }
 }

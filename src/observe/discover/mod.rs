@@ -15,7 +15,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::base64;
+pub use certificate::{base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};
 pub use kubelet::{KubeletPlace, LogPlan};

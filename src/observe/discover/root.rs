@@ -218,6 +218,14 @@ impl Root {
         self.look(path, |p| Ok(fs::metadata(p)?.is_file()))
     }
 
+    /// Size of the file system that a directory lies on, and what is left of it.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn space(&self, path: impl AsRef<Path>) -> Result<rustix::fs::StatVfs, Miss> {
+        self.look(path, |p| Ok(rustix::fs::statvfs(p)?))
+    }
+
     /// Names in a directory, in order.
     ///
     /// # Errors

@@ -1,8 +1,10 @@
-//! Owns what the machine itself says of the node: units, boot time, and what lies on disk of pods.
+//! Owns what the machine itself says of the node: units, boot time, what lies on disk of pods, and what it has left.
 //! It must not open any file of a pod but a static pod's manifest, nor tell more of that than names.
 
 mod disk;
 mod systemctl;
+mod usage;
+mod vitals;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +15,9 @@ use chrono::DateTime;
 use super::aside::Aside;
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, Failure, Outlet};
-use crate::observation::{Call, ErrorKind, Fact, PodDir, SourceError, StaticPod, Time, Unit};
+use crate::observation::{
+    Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
+};
 use crate::text::Text;
 use systemctl::Systemctl;
 
@@ -31,6 +35,8 @@ pub struct MachinePlan {
     pub root_dir: PathBuf,
     /// Directory of static pods' manifests.
     pub static_pods: Option<PathBuf>,
+    /// The certificate that the kubelet serves with.
+    pub serving: Option<PathBuf>,
     /// Name of the node, which is part of static pods' names.
     pub node: String,
 }
@@ -40,7 +46,8 @@ impl MachinePlan {
     pub fn new(host: &Host, units: Vec<String>, node: String) -> Self {
         let place = host.kubelet_place().value;
         let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
-        Self { root: host.root().clone(), units, root_dir, static_pods: place.and_then(|p| p.static_pods), node }
+        let (static_pods, serving) = place.map_or((None, None), |p| (p.static_pods, p.certificate));
+        Self { root: host.root().clone(), units, root_dir, static_pods, serving, node }
     }
 }
 
@@ -61,6 +68,9 @@ struct Look {
     units: BTreeMap<Text, Unit>,
     dirs: BTreeMap<Text, PodDir>,
     manifests: BTreeMap<Text, StaticPod>,
+    vitals: Vitals,
+    certificates: BTreeMap<Text, Certificate>,
+    usage: BTreeMap<Text, PodUsage>,
     /// A directory may not be listed.
     refused: bool,
 }
@@ -94,18 +104,26 @@ impl MachineSource {
 
     /// Boot time and what lies on disk; each look inside has its own deadline.
     async fn disk(&self, before: &Look) -> Result<Look, Miss> {
-        let MachinePlan { root, root_dir, static_pods, node, .. } = self.plan.clone();
-        let before = before.dirs.clone();
+        let MachinePlan { root, root_dir, static_pods, serving, node, .. } = self.plan.clone();
+        let (before, used) = (before.dirs.clone(), before.usage.clone());
         let look = move || {
             let boot = root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
             let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
             let dirs = disk::pod_dirs(&root, &root_dir, &before);
             let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
-            // Boot time and units need no permission.
+            let open = Look {
+                boot,
+                refused,
+                vitals: vitals::look(&root, &root_dir),
+                certificates: vitals::certificates(&root, &root_dir, serving.as_deref()),
+                usage: usage::look(&root).unwrap_or(used),
+                ..Look::default()
+            };
+            // These and the units need no permission, or are told as far as they may be read.
             if refused {
-                return Ok(Look { boot, refused, ..Look::default() });
+                return Ok(open);
             }
-            Ok(Look { boot, dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..Look::default() })
+            Ok(Look { dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..open })
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))
     }
@@ -201,6 +219,14 @@ impl Look {
         changed(&self.manifests, &before.manifests, manifest, &mut facts);
         let manifests = before.manifests.keys().collect();
         facts.extend(gone(&|key| self.manifests.contains_key(key), Fact::StaticManifestGone, manifests));
+        changed(&self.certificates, &before.certificates, |c| Fact::Certificate(Box::new(c.clone())), &mut facts);
+        let certificates = before.certificates.keys().collect();
+        facts.extend(gone(&|key| self.certificates.contains_key(key), Fact::CertificateGone, certificates));
+        changed(&self.usage, &before.usage, |usage| Fact::PodUsage(usage.clone()), &mut facts);
+        facts.extend(gone(&|key| self.usage.contains_key(key), Fact::PodUsageGone, before.usage.keys().collect()));
+        if self.vitals != before.vitals {
+            facts.push(Fact::Vitals(Box::new(self.vitals.clone())));
+        }
         facts
     }
 }

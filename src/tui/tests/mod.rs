@@ -1,5 +1,9 @@
 //! Owns the tests of the screen that need no terminal: sizes, selection, hostile names, and bytes.
 
+mod asked;
+mod idle;
+mod panes;
+
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
@@ -111,9 +115,16 @@ fn shows(buffer: &Buffer, text: &str) -> bool {
 #[test]
 fn no_size_is_too_small_and_the_selection_stays_in_the_table() {
     let (moment, none) = (hostile().moment(), Node::new().moment());
-    for (moment, presses) in
-        [(&moment, &["G", "\nG", "?G", "/x", "r", "rG\nG", "\nrG", "r/i", "r/zzz"][..]), (&none, &["f", "r"])]
-    {
+    for (moment, presses) in [
+        (
+            &moment,
+            &[
+                "G", "\nG", "?G", "/x", "/a:b", "r", "rG\nG", "\nrG", "r/i", "r/zzz", "3G", "4G", "5G", ":", ":pod x",
+                "ssSy",
+            ][..],
+        ),
+        (&none, &["f", "r", "2y", "3", "4", "5", ":pod "]),
+    ] {
         for press in presses {
             let mut app = app(false);
             app.show(moment.clone(), HOSTILE);
@@ -215,10 +226,10 @@ fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
     let mut app = app(false);
     app.show(node.moment(), "");
     keys(&mut app, "r");
-    let all = app.book.as_ref().unwrap().shown().len();
+    let all = app.book.shown().len();
     assert!(all > 20 && shows(&app.draw(80, 24), "RUNBOOK"));
     keys(&mut app, "/IMAGE.not");
-    let found = app.book.as_ref().unwrap().shown().len();
+    let found = app.book.shown().len();
     assert!((1..all).contains(&found) && app.filter.words.is_empty());
     key(&mut app, KeyCode::Enter);
     key(&mut app, KeyCode::Enter);
@@ -231,11 +242,9 @@ fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
     let cause = app.open.as_ref().and_then(|o| o.why.as_ref()?.first()).unwrap().cause.clone();
     assert!(shows(&app.draw(80, 24), "WHY"));
     keys(&mut app, "r");
-    assert_eq!(app.book.as_ref().and_then(|b| b.page.as_ref()).map(|p| p.entry.id.clone()), Some(cause));
+    assert_eq!(app.book.page.as_ref().map(|p| p.entry.id.clone()), Some(cause));
     key(&mut app, KeyCode::Esc);
-    assert!(app.book.is_none() && shows(&app.draw(80, 24), "WHY"));
-    keys(&mut app, "?");
-    assert!(shows(&app.draw(80, 60), "RUNBOOK"));
+    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "WHY"));
 }
 
 #[test]
@@ -326,9 +335,10 @@ fn hostile_strings_write_only_what_is_ours() {
         let mut parser = vt100::Parser::new_with_callbacks(cells(height), cells(width), 0, Told::default());
         let (mut app, mut painter) = (app(ascii), Painter::new());
         app.show(hostile().moment(), HOSTILE);
-        for press in
-            ["", "j", "\n", "G", "r", "G", "\x1b\x1b", "j", "\n", "g", "\x1b", "r", "/", "\x1b\x1b", "/", "x", "?"]
-        {
+        for press in [
+            "", "j", "\n", "G", "y", "r", "G", "\x1b\x1b", "j", "\n", "g", "\x1b", "r", "/", "\x1b\x1b", "y", "3", "4",
+            "5", "/", "\x1b", "1", ":", "\x1b", "/", "x", "?",
+        ] {
             for c in press.chars() {
                 let code = match c {
                     '\n' => KeyCode::Enter,

@@ -1,0 +1,126 @@
+//! Owns what a pod counts for on its node: the effective requests and limits of all its containers together.
+//! It must not look at a status: it tells what the spec asks for (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
+
+use crate::objects::{Needs, PodSpec, Resource, Resources};
+
+/// What the scheduler, admission and the ranking of evictions reckon with: app containers and sidecars together, or the
+/// largest init container with the sidecars started before it, whichever is more; then what is set for the whole pod in
+/// place of that; then the overhead of its runtime class.
+pub fn requests(spec: &PodSpec) -> Resources {
+    let mut all = together(spec, |needs| &needs.requests);
+    all.add(&spec.overhead);
+    all
+}
+
+/// What it may use at most, of each resource that any of its containers has a limit for. Overhead is added only to what
+/// has a limit.
+pub fn limits(spec: &PodSpec) -> Resources {
+    let mut all = together(spec, |needs| &needs.limits);
+    for (resource, quantity) in spec.overhead.iter() {
+        if let Some(limit) = all.get(resource) {
+            all.set(resource.clone(), limit + quantity);
+        }
+    }
+    all
+}
+
+/// A container that runs beside the others has no limit for it, and neither has the pod: what [`limits`] says is no bound.
+pub fn is_unbounded(spec: &PodSpec, resource: &Resource) -> bool {
+    let sidecars = spec.init_containers.iter().filter(|c| c.is_sidecar());
+    spec.resources.limits.get(resource).is_none()
+        && spec.containers.iter().chain(sidecars).any(|c| c.resources.limits.get(resource).is_none())
+}
+
+fn together(spec: &PodSpec, of: impl Fn(&Needs) -> &Resources) -> Resources {
+    let (mut running, mut sidecars, mut largest) = (Resources::default(), Resources::default(), Resources::default());
+    for container in &spec.containers {
+        running.add(of(&container.resources));
+    }
+    for container in &spec.init_containers {
+        let own = of(&container.resources);
+        if container.is_sidecar() {
+            running.add(own);
+            sidecars.add(own);
+            largest.raise(&sidecars);
+        } else {
+            let mut now = sidecars.clone();
+            now.add(own);
+            largest.raise(&now);
+        }
+    }
+    running.raise(&largest);
+    for (resource, quantity) in of(&spec.resources).iter().filter(|(r, _)| may_be_set_for_a_pod(r)) {
+        running.set(resource.clone(), quantity);
+    }
+    running
+}
+
+/// `supportedPodLevelResources`.
+fn may_be_set_for_a_pod(resource: &Resource) -> bool {
+    matches!(resource, Resource::Cpu | Resource::Memory) || resource.is_huge_pages()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn spec(init: Value, apps: Value, more: Value) -> PodSpec {
+        let mut spec = json!({"initContainers": init, "containers": apps});
+        spec.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn asks(cpu: &str, memory: &str) -> Value {
+        json!({"name": "c", "resources": {"requests": {"cpu": cpu, "memory": memory}}})
+    }
+
+    fn sidecar(cpu: &str, memory: &str) -> Value {
+        let mut container = asks(cpu, memory);
+        container["restartPolicy"] = json!("Always");
+        container
+    }
+
+    fn asked(init: Value, apps: Value, more: Value) -> String {
+        serde_json::to_string(&requests(&spec(init, apps, more))).unwrap()
+    }
+
+    #[test]
+    fn containers_are_added_and_the_largest_init_container_counts_alone() {
+        let apps = json!([asks("500m", "64Mi"), asks("250m", "64Mi")]);
+        assert_eq!(asked(json!([]), apps.clone(), json!({})), r#"{"cpu":"750m","memory":"128Mi"}"#);
+        let init = json!([asks("100m", "256Mi"), asks("1", "32Mi")]);
+        assert_eq!(asked(init, apps, json!({})), r#"{"cpu":"1","memory":"256Mi"}"#);
+    }
+
+    #[test]
+    fn a_sidecar_counts_with_the_apps_and_with_each_init_container_behind_it() {
+        // KEP-753: init 100m, sidecar 200m, init 700m: at most 900m at once while starting; 200m + 500m afterwards.
+        let init = json!([asks("100m", "1Mi"), sidecar("200m", "2Mi"), asks("700m", "4Mi")]);
+        assert_eq!(asked(init, json!([asks("500m", "1Mi")]), json!({})), r#"{"cpu":"900m","memory":"6Mi"}"#);
+        // One before the sidecar does not have it beside it.
+        let init = json!([asks("700m", "4Mi"), sidecar("200m", "2Mi")]);
+        assert_eq!(asked(init, json!([asks("100m", "1Mi")]), json!({})), r#"{"cpu":"700m","memory":"4Mi"}"#);
+        // Two sidecars: the second has the first beside it.
+        let init = json!([sidecar("200m", "2Mi"), sidecar("300m", "3Mi"), asks("100m", "9Mi")]);
+        assert_eq!(asked(init, json!([asks("100m", "1Mi")]), json!({})), r#"{"cpu":"600m","memory":"14Mi"}"#);
+    }
+
+    #[test]
+    fn what_the_pod_sets_stands_in_place_of_its_containers_and_overhead_comes_on_top() {
+        let more = json!({"resources": {"requests": {"cpu": "2", "ephemeral-storage": "9Gi"}}, "overhead": {"cpu": "250m", "memory": "120Mi"}});
+        assert_eq!(asked(json!([]), json!([asks("1", "1Gi")]), more), r#"{"cpu":"2250m","memory":"1144Mi"}"#);
+        assert_eq!(asked(json!([]), json!([{"name": "c"}]), json!({})), "{}");
+    }
+
+    #[test]
+    fn a_limit_bounds_only_when_every_container_has_it() {
+        let limited = json!({"name": "a", "resources": {"limits": {"memory": "1Gi"}}});
+        let overhead = json!({"overhead": {"cpu": "1", "memory": "1Gi"}});
+        let both = spec(json!([]), json!([limited, {"name": "b"}]), overhead);
+        assert_eq!(serde_json::to_string(&limits(&both)).unwrap(), r#"{"memory":"2Gi"}"#);
+        assert!(is_unbounded(&both, &Resource::Memory) && is_unbounded(&both, &Resource::Cpu));
+        let whole = spec(json!([]), json!([{"name": "b"}]), json!({"resources": {"limits": {"memory": "1Gi"}}}));
+        assert!(!is_unbounded(&whole, &Resource::Memory));
+    }
+}

@@ -1,0 +1,185 @@
+//! Owns lists of resources: what a container or a pod asks for, what a node has.
+//! It must not fail for one amount that cannot be read: that one is left out.
+
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Quantity, is_default, nullable};
+use crate::text::Text;
+
+/// Most resources of one list; a node has some ten.
+const MAX_NAMES: usize = 64;
+
+/// What is counted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Resource {
+    /// Cores.
+    Cpu,
+    /// Bytes.
+    Memory,
+    /// Bytes of the kubelet's file system.
+    EphemeralStorage,
+    /// Pods; only a node has it.
+    Pods,
+    /// Huge pages (`hugepages-2Mi`, bytes), or an extended resource (`nvidia.com/gpu`, pieces).
+    Other(Text),
+}
+
+impl Resource {
+    /// The resource of that name.
+    pub fn read(name: &str) -> Self {
+        match name {
+            "cpu" => Self::Cpu,
+            "memory" => Self::Memory,
+            "ephemeral-storage" => Self::EphemeralStorage,
+            "pods" => Self::Pods,
+            other => Self::Other(other.into()),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::EphemeralStorage => "ephemeral-storage",
+            Self::Pods => "pods",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// Counted in bytes.
+    pub fn is_bytes(&self) -> bool {
+        match self {
+            Self::Memory | Self::EphemeralStorage => true,
+            Self::Cpu | Self::Pods => false,
+            Self::Other(_) => self.is_huge_pages(),
+        }
+    }
+
+    /// Pages of one size.
+    pub fn is_huge_pages(&self) -> bool {
+        self.name().starts_with("hugepages-")
+    }
+}
+
+/// Amounts by resource, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resources(Vec<(Resource, Quantity)>);
+
+impl Resources {
+    /// How much of it is listed.
+    pub fn get(&self, resource: &Resource) -> Option<Quantity> {
+        self.0.binary_search_by(|(r, _)| r.cmp(resource)).ok().and_then(|i| self.0.get(i)).map(|(_, q)| *q)
+    }
+
+    /// Lists an amount.
+    pub fn set(&mut self, resource: Resource, quantity: Quantity) {
+        match self.0.binary_search_by(|(r, _)| r.cmp(&resource)) {
+            Ok(i) => self.0[i].1 = quantity,
+            Err(i) => self.0.insert(i, (resource, quantity)),
+        }
+    }
+
+    /// Adds each amount of `other`.
+    pub fn add(&mut self, other: &Self) {
+        for (resource, quantity) in other.iter() {
+            self.set(resource.clone(), self.get(resource).unwrap_or_default() + quantity);
+        }
+    }
+
+    /// Raises each amount to that of `other`.
+    pub fn raise(&mut self, other: &Self) {
+        for (resource, quantity) in other.iter() {
+            self.set(resource.clone(), self.get(resource).map_or(quantity, |own| own.max(quantity)));
+        }
+    }
+
+    /// Every amount, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Resource, Quantity)> {
+        self.0.iter().map(|(resource, quantity)| (resource, *quantity))
+    }
+
+    /// True when nothing is listed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Resources {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_map(self.iter().map(|(resource, quantity)| (resource.name(), quantity)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Resources {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Amount {
+            Known(Quantity),
+            Other(IgnoredAny),
+        }
+        struct Reads;
+        impl<'de> Visitor<'de> for Reads {
+            type Value = Resources;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("resources by name")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Resources, A::Error> {
+                let mut all = Resources::default();
+                while let Some(name) = map.next_key::<Text>()? {
+                    match map.next_value()? {
+                        Amount::Known(quantity) if all.0.len() < MAX_NAMES => all.set(Resource::read(&name), quantity),
+                        Amount::Known(_) | Amount::Other(_) => {}
+                    }
+                }
+                Ok(all)
+            }
+        }
+        d.deserialize_map(Reads)
+    }
+}
+
+slim! {
+    /// `resources` of a container, or of a pod as a whole. The API server fills in a request where only a limit is set.
+    Needs {
+        /// What is kept free for it.
+        requests: Resources,
+        /// What it may use at most.
+        limits: Resources,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_left_out_and_the_rest_is_in_order() {
+        let json = r#"{"nvidia.com/gpu":1,"memory":"64Mi","cpu":"250m","pods":null,"x":{"y":["1"]},"ephemeral-storage":"a lot"}"#;
+        let found: Resources = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&found).unwrap(), r#"{"cpu":"250m","memory":"64Mi","nvidia.com/gpu":"1"}"#);
+        assert_eq!(found.get(&Resource::Memory), Quantity::parse("64Mi"));
+        assert_eq!(found.get(&Resource::Pods), None);
+    }
+
+    #[test]
+    fn bytes_are_told_from_pieces() {
+        let bytes = |name: &str| Resource::read(name).is_bytes();
+        assert!(bytes("memory") && bytes("hugepages-2Mi") && bytes("ephemeral-storage"));
+        assert!(!bytes("cpu") && !bytes("nvidia.com/gpu") && !bytes("pods"));
+    }
+
+    #[test]
+    fn sums_and_greatest() {
+        let of = |json: &str| serde_json::from_str::<Resources>(json).unwrap();
+        let mut sum = of(r#"{"cpu":"1"}"#);
+        sum.add(&of(r#"{"cpu":"500m","memory":"1Gi"}"#));
+        assert_eq!(sum, of(r#"{"cpu":"1500m","memory":"1Gi"}"#));
+        sum.raise(&of(r#"{"cpu":"1","memory":"2Gi","pods":"3"}"#));
+        assert_eq!(sum, of(r#"{"cpu":"1500m","memory":"2Gi","pods":"3"}"#));
+    }
+}

@@ -1,0 +1,48 @@
+//! Owns the pane of the kubelet: which sections it has, and which stand side by side.
+//! It must not compute: the view does.
+//!
+//! ```text
+//! SYNC LOOP            kubelet_loop.rs
+//! PLEG                 kubelet_pleg.rs
+//! RUNTIME OPERATIONS   kubelet_calls.rs
+//! POD WORKERS, STARTS  kubelet_loop.rs
+//! SETTINGS             kubelet_settings.rs
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::scroll::{self, Cursor, View};
+use super::sections::beside;
+use super::theme::Theme;
+use super::{Picture, kubelet_calls, kubelet_loop, kubelet_pleg, kubelet_settings};
+use crate::view::KubeletView;
+
+/// Narrowest column of sections.
+const NARROWEST: usize = 78;
+
+/// What the user has done here.
+#[derive(Clone, Debug, Default)]
+pub struct KubeletPane {
+    /// The selected line.
+    pub cursor: Cursor,
+}
+
+/// Draws the pane.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut KubeletPane, theme: &Theme) -> View {
+    let (view, now) = (KubeletView::new(&picture.moment), picture.moment.now);
+    let cells = usize::from(area.width);
+    let mut lines = kubelet_loop::feeds(&view, now, cells, theme);
+    lines.extend(kubelet_pleg::lines(&view, now, cells, theme));
+    lines.extend(beside(
+        cells,
+        NARROWEST,
+        |cells| {
+            let mut left = kubelet_calls::lines(&view, cells, theme);
+            left.extend(kubelet_loop::workers(&view, cells, theme));
+            left
+        },
+        |cells| kubelet_settings::lines(&view, cells, theme),
+    ));
+    scroll::marked(buffer, area, &lines, &mut pane.cursor, theme)
+}

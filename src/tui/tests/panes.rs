@@ -1,0 +1,151 @@
+//! Owns the tests of going between panes: number keys, tabs, names, mouse.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use super::*;
+
+fn shop() -> App {
+    let mut node = Node::new();
+    node.pod("shop", "web", None);
+    node.pod("shop", "db", Some(("ErrImagePull", "429 Too Many Requests: toomanyrequests")));
+    node.pod("kube-system", "coredns", None);
+    let mut app = app(false);
+    app.show(node.moment(), "");
+    app.draw(80, 24);
+    app
+}
+
+fn command(app: &mut App, text: &str) {
+    keys(app, &format!(":{text}"));
+    key(app, KeyCode::Enter);
+    app.draw(80, 24);
+}
+
+fn last(app: &mut App) -> String {
+    lines(&app.draw(80, 24)).pop().unwrap()
+}
+
+#[test]
+fn number_keys_and_tab_go_round_the_panes() {
+    let mut app = shop();
+    for (i, pane) in Pane::ALL.into_iter().enumerate() {
+        keys(&mut app, &(i + 1).to_string());
+        assert_eq!(app.pane, pane);
+        for pane in Pane::ALL {
+            assert!(last(&mut app).contains(pane.name()), "every tab at 80 columns");
+        }
+    }
+    key(&mut app, KeyCode::Tab);
+    assert_eq!(app.pane, Pane::Pods);
+    key(&mut app, KeyCode::BackTab);
+    assert_eq!(app.pane, Pane::Runbook);
+    for pane in ["2", "3", "4", "5"] {
+        keys(&mut app, pane);
+        key(&mut app, KeyCode::Esc);
+        assert_eq!(app.pane, Pane::Pods);
+    }
+}
+
+#[test]
+fn the_tab_that_is_shown_is_told_without_colour_and_with_little_room() {
+    let mut app = shop();
+    keys(&mut app, "3");
+    for width in [60, 79, 80, 200] {
+        let frame = app.draw(width, 24);
+        let reversed: String = (0..width)
+            .map(|x| &frame[(x, 23)])
+            .filter(|cell| cell.modifier.contains(ratatui::style::Modifier::REVERSED))
+            .map(|cell| cell.symbol())
+            .collect();
+        assert_eq!(reversed, "3Kubelet", "{width}");
+    }
+}
+
+#[test]
+fn the_pod_pane_shows_the_selected_pod() {
+    let mut app = shop();
+    keys(&mut app, "2");
+    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"));
+    keys(&mut app, "32");
+    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"), "from elsewhere the one that is open");
+    keys(&mut app, "1j2");
+    assert!(shows(&app.draw(80, 24), "kube-system/coredns"), "from the table the selected one");
+    let mut none = self::app(false);
+    none.show(Node::new().moment(), "");
+    keys(&mut none, "2");
+    assert!(shows(&none.draw(80, 24), "no pod is selected"));
+}
+
+#[test]
+fn names_are_completed_and_unknown_ones_said() {
+    let mut app = shop();
+    command(&mut app, "kub");
+    assert_eq!(app.pane, Pane::Kubelet);
+    command(&mut app, "pod web");
+    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
+    command(&mut app, "runbook image.rate");
+    assert!(app.book.page.as_ref().is_some_and(|p| p.entry.id.starts_with("image.rate")), "{:?}", app.said);
+    command(&mut app, "sort -restarts");
+    assert_eq!((app.pane, app.sort), (Pane::Pods, Sort { by: Some(Column::Restarts), reversed: true }));
+    command(&mut app, "filter status:err");
+    assert_eq!(app.picture.as_ref().unwrap().shown.len(), 1);
+    command(&mut app, "filter");
+    assert_eq!(app.typing, Typing::Words, "without words it is typed");
+    key(&mut app, KeyCode::Esc);
+    command(&mut app, "theme light");
+    assert_eq!(app.theme, Theme::new(true, false).with(Look::Light));
+    for (wrong, said) in [
+        ("nonsense", "no command nonsense"),
+        ("pod nobody", "no pod nobody"),
+        ("pod o", "o: which pod?"),
+        ("sort size", "no column size"),
+        ("theme", "which theme?"),
+        ("kubelet now", "kubelet takes no word"),
+    ] {
+        command(&mut app, wrong);
+        assert!(last(&mut app).starts_with(said), "{wrong}: {}", last(&mut app));
+    }
+    keys(&mut app, ":the");
+    key(&mut app, KeyCode::Tab);
+    keys(&mut app, " hi");
+    assert!(last(&mut app).starts_with(":theme hi") && last(&mut app).contains("high-contrast"));
+    key(&mut app, KeyCode::Tab);
+    assert_eq!(app.typing, Typing::Command("theme high-contrast".into()));
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, ":q");
+    assert_eq!(key(&mut app, KeyCode::Enter), Flow::Quit);
+    keys(&mut app, ":x");
+    key(&mut app, KeyCode::Backspace);
+    key(&mut app, KeyCode::Backspace);
+    assert_eq!(app.typing, Typing::No);
+}
+
+fn mouse(app: &mut App, kind: MouseEventKind, x: u16, y: u16, double: bool) -> Flow {
+    let flow = app.mouse(&MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE }, double);
+    app.draw(80, 24);
+    flow
+}
+
+#[test]
+fn the_mouse_selects_scrolls_opens_and_goes_to_tabs() {
+    let mut app = shop();
+    let press = MouseEventKind::Down(MouseButton::Left);
+    let web = lines(&app.draw(80, 24)).iter().position(|l| l.contains("shop/web")).unwrap() as u16;
+    assert_eq!(mouse(&mut app, press, 10, web, false), Flow::Draw);
+    assert_eq!(app.selected.as_deref(), Some("shop/web"));
+    assert_eq!(app.pane, Pane::Pods);
+    mouse(&mut app, press, 10, web, true);
+    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
+    mouse(&mut app, MouseEventKind::ScrollDown, 10, 5, false);
+    assert!(app.open.as_ref().unwrap().scroll > 0);
+    mouse(&mut app, MouseEventKind::ScrollUp, 10, 5, false);
+    assert_eq!(app.open.as_ref().unwrap().scroll, 0);
+    let x = last(&mut app).chars().position(|c| c == '3').unwrap() as u16;
+    mouse(&mut app, press, x, 23, false);
+    assert_eq!(app.pane, Pane::Kubelet);
+    for (x, y) in [(79, 0), (0, 23), (500, 500)] {
+        mouse(&mut app, press, x, y, true);
+    }
+    assert_eq!(app.pane, Pane::Kubelet);
+    assert_eq!(mouse(&mut app, MouseEventKind::Moved, 1, 1, false), Flow::Idle);
+}

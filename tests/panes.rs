@@ -1,0 +1,240 @@
+//! What the panes of node, kubelet and events show, against what a real node was given and what was done to it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+
+use chrono::TimeDelta;
+use common::{capture, imported, moment_of};
+use kpodtrace::diagnose::Rounds;
+use kpodtrace::model::Model;
+use kpodtrace::objects::{Quantity, Resource};
+use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
+use kpodtrace::session::Session;
+use kpodtrace::view::{EventLine, Health, KubeletView, Moment, NodeView, Phase, events, life, restart_strip};
+use serde_json::{Value, json};
+
+fn at(time: &str) -> Time {
+    format!("2026-11-29T{time}Z").parse().unwrap()
+}
+
+fn incident(time: &str) -> Moment {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
+    let mut session = Session::open(&path).unwrap();
+    session.seek(at(time)).unwrap();
+    session.moment()
+}
+
+fn fact(kind: &str, value: Value) -> Fact {
+    serde_json::from_value(json!({"kind": kind, "value": value})).unwrap()
+}
+
+/// The capture, and what a source says behind it.
+fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> Moment {
+    let import = imported(&capture(scenario));
+    let mut model = Model::default();
+    import.observations.into_iter().for_each(|o| model.apply(o));
+    for (source, kind, value) in facts {
+        let mut sequencer = Sequencer::new(*source);
+        let mut stamp = sequencer.stamp(u64::MAX, import.end);
+        stamp.seq = 1_000_000 + facts.iter().position(|f| f.2 == *value).unwrap() as u64;
+        stamp.epoch = u32::MAX;
+        model.apply(Observation { stamp, fact: fact(kind, value.clone()) });
+    }
+    Moment::new(model.snapshot(), &mut Rounds::default(), import.end)
+}
+
+fn names(victims: &[kpodtrace::view::Victim]) -> Vec<&str> {
+    victims.iter().map(|v| v.name.as_str()).collect()
+}
+
+fn uid(moment: &Moment, name: &str) -> String {
+    moment.pods.iter().find(|p| p.facts.name == name).unwrap().facts.key.to_string()
+}
+
+#[test]
+fn the_kernel_is_told_the_scores_that_are_shown() {
+    // oomScoreAdj in crictl inspect of the same moment: 1000, 998, -997, and 999 of pod-level-resources.
+    let view = NodeView::new(&moment_of(&capture("v2-qos")));
+    let found: Vec<_> = view.kernel.iter().map(|v| (v.name.as_str(), v.adj)).collect();
+    assert_eq!(found, [("besteffort", 1000), ("burstable", 998), ("guaranteed", -997)]);
+    assert!(!view.knows_use());
+    let whole = NodeView::new(&moment_of(&capture("pod-level-resources")));
+    assert_eq!(whole.kernel.iter().find(|v| v.name == "plr").unwrap().adj, 999);
+}
+
+#[test]
+fn requests_and_limits_are_those_of_the_specs() {
+    let view = NodeView::new(&moment_of(&capture("v2-qos")));
+    let of = |resource: Resource| view.resources.iter().find(|r| r.resource == resource).unwrap();
+    let text = |q: Quantity| q.to_string();
+    let memory = of(Resource::Memory);
+    let found = [memory.capacity, memory.allocatable, memory.requested, memory.limits].map(text);
+    assert_eq!(found, ["6073960Ki", "5971560Ki", "48Mi", "32Mi"]);
+    assert_eq!(memory.unbounded, 2);
+    assert_eq!([of(Resource::Cpu).requested, of(Resource::Cpu).limits].map(text), ["70m", "50m"]);
+    let pods = of(Resource::Pods);
+    assert_eq!((text(pods.requested), text(pods.allocatable)), ("3".into(), "250".into()));
+    assert!(view.resources.iter().all(|r| r.resource != Resource::read("hugepages-2Mi")), "the node has none");
+}
+
+#[test]
+fn who_is_evicted_first_depends_on_use_and_not_on_the_class() {
+    let before = moment_of(&capture("v2-qos"));
+    // Nothing is known of use: who asks for nothing is over it whatever it uses.
+    assert_eq!(names(&NodeView::new(&before).eviction), ["besteffort", "burstable", "guaranteed"]);
+    let uses =
+        |name: &str, mib: u64| (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": mib << 20}));
+    let view = NodeView::new(&with("v2-qos", &[uses("besteffort", 2), uses("burstable", 5), uses("guaranteed", 36)]));
+    assert_eq!(names(&view.eviction), ["guaranteed", "besteffort", "burstable"]);
+    let over: Vec<_> = view.eviction.iter().map(|v| v.excess().unwrap() > Quantity::ZERO).collect();
+    assert_eq!(over, [true, true, false]);
+    // The kernel still takes it last.
+    assert_eq!(names(&view.kernel), ["besteffort", "burstable", "guaranteed"]);
+}
+
+fn vitals(available_mib: u64, disk_percent: u64) -> (Source, &'static str, Value) {
+    let value = json!({
+        "memory": {"total": 4096u64 << 20, "available": available_mib << 20},
+        "filesystems": [
+            {"path": "/var/lib/kubelet", "id": 1, "size": 1000 << 20, "available": (10 * disk_percent) << 20, "inodes": 1000, "inodes_free": 900},
+            {"path": "/", "id": 1, "size": 1000 << 20, "available": (10 * disk_percent) << 20, "inodes": 1000, "inodes_free": 900}
+        ],
+        "oom_kills": 3
+    });
+    (Source::Machine, "vitals", value)
+}
+
+#[test]
+fn how_far_each_threshold_is_away() {
+    let view = NodeView::new(&with("v2-qos", &[vitals(300, 8)]));
+    let of = |signal: &str| view.thresholds.iter().find(|t| t.signal == signal).unwrap();
+    assert!(view.thresholds.iter().all(|t| !t.assumed), "/configz was read");
+    assert_eq!(of("memory.available").margin(), Quantity::parse("200Mi"));
+    assert_eq!(of("nodefs.available").margin(), Quantity::parse("-20Mi"));
+    assert_eq!(of("nodefs.inodesFree").margin(), Some(Quantity::whole(850)));
+    assert_eq!(of("imagefs.available").margin(), None, "where images lie was not looked at");
+    assert_eq!(view.thresholds[0].signal, "nodefs.available", "the nearest first");
+    assert_eq!((view.disks.len(), view.disks[0].role.as_str(), view.oom_kills), (1, "kubelet (nodefs), /", Some(3)));
+}
+
+#[test]
+fn without_settings_the_defaults_are_assumed_and_said_to_be() {
+    let model = &mut Model::default();
+    let now = at("12:00:00");
+    let (source, kind, value) = vitals(300, 50);
+    model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact: fact(kind, value) });
+    let view = NodeView::new(&Moment::new(model.snapshot(), &mut Rounds::default(), now));
+    assert_eq!(view.thresholds.len(), 5);
+    assert!(view.thresholds.iter().all(|t| t.assumed));
+    let late = Moment::new(model.snapshot(), &mut Rounds::default(), now + TimeDelta::seconds(60));
+    assert!(NodeView::new(&late).memory.is_none(), "an old look says nothing of now");
+}
+
+#[test]
+fn a_lease_counts_down_to_not_ready_and_to_eviction() {
+    let renewed = at("12:00:00");
+    let lease = json!({"metadata": {"name": "node-b"}, "spec": {"holderIdentity": "node-b", "leaseDurationSeconds": 40, "renewTime": renewed}});
+    let view = NodeView::new(&with("v2-qos", &[(Source::ApiLease, "lease", lease)]));
+    let life = view.lease.unwrap();
+    // node-monitor-grace-period of 1.32 and later; tolerationSeconds of the default tolerations.
+    assert_eq!((life.not_ready_at, life.evicted_at), (at("12:00:50"), at("12:05:50")));
+    assert!(!life.is_unknown);
+}
+
+#[test]
+fn certificates_tell_when_they_should_have_been_renewed() {
+    let certificate = |path: &str, begins: &str, ends: &str| {
+        (Source::Machine, "certificate", json!({"path": path, "begins": begins, "ends": ends}))
+    };
+    let found = with(
+        "v2-qos",
+        &[
+            certificate("/a", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+            certificate("/b", "2026-10-01T00:00:00Z", "2027-10-01T00:00:00Z"),
+            certificate("/c", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        ],
+    );
+    let view = NodeView::new(&found);
+    let told: Vec<_> =
+        view.certificates.iter().map(|c| (c.certificate.path.as_str(), c.late, c.left > TimeDelta::zero())).collect();
+    assert_eq!(told, [("/c", true, false), ("/a", true, true), ("/b", false, true)]);
+}
+
+#[test]
+fn the_kubelet_during_the_hang_of_the_runtime() {
+    // driver.log: the runtime is stopped from 12:41:40 for 35 s.
+    let view = KubeletView::new(&incident("12:42:05"));
+    let pleg = view.feeds.iter().find(|f| f.name == "plegCh").unwrap();
+    assert_eq!(pleg.health, Health::Trouble);
+    assert!(pleg.known.starts_with("hanging"), "{}", pleg.known);
+    let before = KubeletView::new(&incident("12:41:00"));
+    assert_eq!(before.feeds.iter().find(|f| f.name == "plegCh").unwrap().health, Health::Well);
+    let relists = before.relists;
+    assert!(relists.rate.unwrap() > 0.9 && relists.rate.unwrap() < 1.1, "one a second: {relists:?}");
+    assert!(relists.mean.unwrap() < relists.worst.unwrap().0);
+    let workers: Vec<_> = before.workers.iter().map(|w| (w.lifecycle.as_str(), w.config.as_str())).collect();
+    assert!(workers.contains(&("sync", "desired")), "{workers:?}");
+    assert!(before.workers.iter().map(|w| w.pods).sum::<u64>() >= 38);
+    assert!(before.starts.unwrap().count >= 25);
+}
+
+#[test]
+fn settings_that_differ_are_told_with_their_defaults_and_with_what_follows() {
+    let view = KubeletView::new(&incident("12:41:00"));
+    let of = |name: &str| view.settings.iter().find(|s| s.name == name).unwrap();
+    let changed: Vec<_> = view.settings.iter().filter(|s| s.changed).map(|s| s.name).collect();
+    assert_eq!(changed, ["serializeImagePulls", "registryPullQPS", "registryBurst", "maxPods"]);
+    assert_eq!((of("maxPods").value.as_deref(), of("maxPods").default), (Some("250"), "110"));
+    assert!(of("maxParallelImagePulls").remark.contains("at once"));
+    assert!(of("kubeReserved").remark.contains("nothing is kept"));
+    assert_eq!(of("evictionHard").remark, "");
+    assert_eq!(of("crashLoopBackOff").value.as_deref(), Some("300s"));
+}
+
+#[test]
+fn a_threshold_that_replaces_the_defaults_is_remarked() {
+    let config = json!({"evented_pleg": false, "settings": {"evictionHard.memory.available": "500Mi", "serializeImagePulls": "true"}});
+    let view = KubeletView::new(&with("v2-qos", &[(Source::KubeletConfig, "kubelet-config", config)]));
+    let of = |name: &str| view.settings.iter().find(|s| s.name == name).unwrap();
+    assert!(of("evictionHard").remark.contains("nothing evicts for nodefs.available"), "{:?}", of("evictionHard"));
+    assert!(of("serializeImagePulls").remark.contains("one image at a time"));
+}
+
+#[test]
+fn events_are_one_stream_newest_first_with_their_findings() {
+    let moment = incident("12:41:00");
+    let all = events(&moment);
+    assert!(all.windows(2).all(|pair| pair[0].last >= pair[1].last));
+    let objects: usize = moment.pods.iter().map(|p| p.facts.events.len()).sum();
+    assert!(!all.is_empty() && all.len() <= objects + moment.snapshot.events_elsewhere.len());
+    let notag: Vec<&EventLine> = all.iter().filter(|e| e.subject.ends_with("/notag") && e.reason == "Failed").collect();
+    assert!(
+        !notag.is_empty() && notag.iter().all(|e| e.cause == "image.not-found" && e.warning && e.container == "app"),
+        "{notag:?}"
+    );
+    let said = |words: &str| all.iter().filter(|e| e.matches(words)).count();
+    assert_eq!(said("warning") + said("normal"), all.len());
+    assert_eq!(said("failed notag"), notag.len());
+    assert_eq!(said("notag") - said("notag !failed"), said("notag failed"));
+    assert_eq!(said(""), all.len());
+}
+
+#[test]
+fn the_life_of_a_pod_that_crashes() {
+    let moment = incident("12:41:00");
+    let exit1 = moment.pods.iter().find(|p| p.facts.name == "exit1").unwrap();
+    let stretches = life(exit1, moment.now);
+    assert_eq!(stretches[0].from, exit1.facts.object().unwrap().metadata.creation_timestamp.unwrap());
+    assert_eq!(stretches.last().unwrap().to, moment.now);
+    assert!(stretches.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].phase != pair[1].phase));
+    assert_eq!(stretches.last().unwrap().phase, Phase::Failing);
+    let strip = restart_strip(exit1, "app", moment.now).unwrap();
+    assert!(strip.starts_with("ends: 1 after "), "{strip}");
+    let web = moment.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
+    let stretches = life(web, moment.now);
+    assert_eq!(stretches.last().unwrap().phase, Phase::Ready);
+    assert!(stretches.iter().all(|s| s.phase != Phase::Failing), "{stretches:?}");
+    assert_eq!(restart_strip(web, "app", moment.now), None);
+}
