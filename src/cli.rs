@@ -14,6 +14,7 @@ Examples:
   sudo kpodtrace pods --failing               what is wrong here, once
   kpodtrace demo                              six minutes of a real node, on the screen
   kpodtrace --from ./capture                  the same screen, for your own input
+  kpodtrace --from node.kpt --speed 4         a recording, played from its begin
   kpodtrace pods --from node.kpt --failing    what is wrong, as a table
   kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time
 
@@ -26,6 +27,9 @@ pub struct Cli {
     /// What to look at, and when.
     #[command(flatten)]
     pub input: Input,
+    /// How the screen shows it.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
     /// What to do; without it, the screen.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -267,11 +271,12 @@ pub enum PlegFormat {
 }
 
 /// Flags of the screen.
-#[derive(Debug, Args)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "The screen")]
 pub struct ScreenArgs {
-    /// How many times faster than it was recorded
-    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = parse_speed)]
-    pub speed: f64,
+    /// Play it, this many times as fast as it was recorded: from its begin, or from --at
+    #[arg(long, value_name = "N", value_parser = parse_speed)]
+    pub speed: Option<f64>,
     /// Draw with ASCII alone
     #[arg(long)]
     pub ascii: bool,

@@ -23,23 +23,36 @@ pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> 
     let mut session = Session::demo()?;
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
     session.seek(input::resolve(at, session.span())?)?;
-    session.set_speed(args.speed);
+    session.set_speed(args.speed.unwrap_or(1.0));
     play(session, "demo".into(), args.ascii)
 }
 
-/// The screen on this node, or on an input: at the moment asked for and on from there, or at its end.
-pub(super) fn screen(input: &Input) -> Result<Outcome, Failure> {
+/// The screen on this node, or on an input: at the moment asked for and on from there, or at its end; with a speed from its
+/// begin.
+pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
     if input.from.is_none() {
+        if args.speed.is_some() {
+            return Err(Failure::usage(
+                "--speed without --from: a live node goes at its own pace",
+                "leave --speed away",
+            ));
+        }
         if input.at.is_some() {
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
         let mut watcher = Watcher { observed: live::begin(&input.live)?, failed: None };
-        let ended = show(&mut watcher, false);
+        let ended = show(&mut watcher, args.ascii);
         return watcher.failed.map_or(ended, Err);
     }
-    let session = input::open(input)?;
-    let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
-    play(session, what, false)
+    let mut session = input::open(input)?;
+    let begin = session.span().0;
+    if let Some(speed) = args.speed {
+        session.set_speed(speed);
+        if input.at.is_none() {
+            session.seek(begin)?;
+        }
+    }
+    play(session, format!("recorded {}", begin.format("%Y-%m-%d")), args.ascii)
 }
 
 fn play(session: Session, what: String, ascii: bool) -> Result<Outcome, Failure> {

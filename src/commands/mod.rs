@@ -20,7 +20,7 @@ use clap::Parser;
 
 pub use fail::Failure;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, ScreenArgs};
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,11 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
+    let plain = cli.screen == ScreenArgs::default();
+    if !plain && cli.command.is_some() {
+        let what = "--speed or --ascii before a subcommand: they are for the screen";
+        return Err(Failure::usage(what, "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii"));
+    }
     match &cli.command {
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
@@ -65,6 +70,6 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Record(args)) => record::run(&cli.input, args),
         Some(Command::Explain(args)) => explain::run(&cli.input, args),
         Some(Command::Runbook(args)) => runbook::run(args),
-        None => demo::screen(&cli.input),
+        None => demo::screen(&cli.input, &cli.screen),
     }
 }

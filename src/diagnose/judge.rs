@@ -49,6 +49,11 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         if bench.of_node && matches!(cause.place, Place::Stage(_)) {
             continue;
         }
+        // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
+        let elsewhere = bench.stage.is_some_and(|stage| cause.place == Place::Node && !cause.explains.contains(&stage));
+        if elsewhere {
+            continue;
+        }
         let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
         let unsure = match rule.confidence {
             Confidence::Certain => 0,

@@ -7,6 +7,8 @@ mod finding;
 mod judge;
 mod rounds;
 mod scheduler;
+#[cfg(test)]
+mod tests;
 mod vars;
 
 pub use finding::{Diagnosis, Finding, HEALTHY, TRANSIENT, Todo, UNKNOWN};

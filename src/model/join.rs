@@ -19,6 +19,7 @@ impl Model {
         let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
         let events_elsewhere = self.events_elsewhere();
         Snapshot {
+            named: self.named.clone(),
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
             lease: self.lease_of(node.as_deref()),
@@ -43,6 +44,11 @@ impl Model {
             pleg_trouble: self.logs.pleg_trouble.clone(),
             newest: self.newest,
         }
+    }
+
+    /// The node is called so, whatever sources say.
+    pub fn name_node(&mut self, name: Text) {
+        self.named = name;
     }
 
     /// Builds the index again; needed once after a keyframe was read.

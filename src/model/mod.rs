@@ -65,6 +65,9 @@ pub struct Model {
     machine: Arc<MachineFacts>,
     /// Wall time of the newest observation.
     newest: Option<Time>,
+    /// The node's name as whoever observes it knows it.
+    #[serde(skip)]
+    named: Text,
     #[serde(skip)]
     index: Index,
 }
@@ -100,6 +103,8 @@ struct Index {
 /// One moment of the model: cheap to take, immutable.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
+    /// The node's name as whoever observes it knows it; empty where nobody does.
+    pub named: Text,
     /// Every pod of the node, by UID.
     pub pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
     /// Every source that has said anything.

@@ -45,6 +45,11 @@ impl Live {
         Self { rx, model, rounds, expected, recorder: None, ended: false }
     }
 
+    /// The node is called so, whatever sources say.
+    pub fn name_node(&mut self, name: &str) {
+        self.model.name_node(name.into());
+    }
+
     /// Writes all that is observed from now on.
     pub fn record(&mut self, recorder: Recorder) {
         self.recorder = Some(recorder);

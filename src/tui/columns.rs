@@ -44,7 +44,8 @@ impl Column {
             Stage => 11,
             InStage => 8,
             Restarts => 13,
-            Age => 6,
+            // `<unknown>`
+            Age => 9,
             Next => 17,
             Why => 20,
         }

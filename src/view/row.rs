@@ -150,7 +150,7 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
         }
         (Stage::Terminating, StageState::Done) => Trouble::Done,
         (Stage::Terminating, _) => match place.next {
-            Some(next) if next.kind == NextKind::GraceEnds && next.at >= now => Trouble::Moving,
+            Some(next) if next.kind == NextKind::GraceEnds && next.at.is_some_and(|at| at >= now) => Trouble::Moving,
             _ if slow => Trouble::Slow,
             _ => Trouble::Moving,
         },

@@ -3,9 +3,10 @@
 
 use super::Subject;
 use super::events::{hook_word, probe_word};
+use super::over::is_over;
 use crate::diagnose::area;
 use crate::model::{Line, Lines, Snapshot};
-use crate::observation::Source;
+use crate::observation::{Source, Time};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
@@ -16,8 +17,9 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     }
 }
 
-pub(super) fn of_node(snapshot: &Snapshot, whole: bool, out: &mut Vec<Signal>) {
-    snapshot.lines.iter().for_each(|line| one(line, out));
+pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec<Signal>) {
+    let counts = |line: &&Line| whole || !is_over(line, snapshot, now);
+    snapshot.lines.iter().filter(counts).for_each(|line| one(line, out));
     if whole {
         snapshot.pod_lines.values().flat_map(|lines| lines.iter()).for_each(|line| one(line, out));
     }

@@ -1,0 +1,73 @@
+//! Owns tests of whole diagnoses: what a node shows, and which cause is told first.
+//! It must not test a single rule: each carries its own examples.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::Rounds;
+use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use crate::pipeline::tests::fixture::Node;
+
+fn pod(status: Value) -> Fact {
+    let mut pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
+        "restartPolicy": "Always", "containers": [{"name": "app", "readinessProbe": {}}], "initContainers": [{"name": "init"}]}});
+    pod["status"] = status;
+    Fact::Pod(serde_json::from_value(pod).unwrap())
+}
+
+fn causes(node: &mut Node) -> Vec<String> {
+    let (snapshot, now) = (node.snapshot(), node.at);
+    let mut rounds = Rounds::default();
+    let placed = rounds.placer.place_all(&snapshot, now);
+    let found = rounds.make(&placed, &snapshot, now);
+    found.pods["u"].findings.iter().map(|f| f.cause.to_string()).collect()
+}
+
+fn event(uid: &str, reason: &str, message: &str, at: Time) -> Fact {
+    let event = json!({"metadata": {"name": uid, "uid": uid}, "reason": reason, "message": message, "type": "Warning",
+        "count": 8, "firstTimestamp": at, "lastTimestamp": at, "involvedObject": {"kind": "Pod", "namespace": "n", "name": "p",
+        "uid": "u", "fieldPath": "spec.containers{app}"}});
+    Fact::Event(serde_json::from_value(event).unwrap())
+}
+
+#[test]
+fn a_probe_of_the_run_before_a_boot_says_nothing_of_this_run() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ago = |s: i64| at - TimeDelta::seconds(s);
+    let lost = json!({"exitCode": 255, "reason": "Unknown", "startedAt": ago(9000), "finishedAt": ago(100)});
+    let status = |state: Value, ready: bool| {
+        json!({"phase": "Running", "startTime": ago(9000), "conditions": [{"type": "Initialized", "status": "True"},
+            {"type": "ContainersReady", "status": if ready { "True" } else { "False" }, "lastTransitionTime": ago(50)},
+            {"type": "Ready", "status": if ready { "True" } else { "False" }, "lastTransitionTime": ago(50)}],
+            "containerStatuses": [{"name": "app", "ready": ready, "started": true, "restartCount": 1,
+            "containerID": "containerd://2", "state": state, "lastState": {"terminated": lost}}]})
+    };
+    let running = json!({"running": {"startedAt": ago(60)}});
+    let timeout = "Readiness probe failed: Get \"http://10.0.0.5:8080/\": context deadline exceeded";
+    node.list(Source::ApiEvents, vec![event("e", "Unhealthy", timeout, ago(5000))]);
+    node.list(Source::ApiPods, vec![pod(status(running.clone(), true))]);
+    assert_eq!(causes(&mut node), ["run.lost-state"], "what is left to say is why it was started again");
+    node.say(
+        Source::ApiEvents,
+        event("f", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 404", at),
+    );
+    node.say(Source::ApiPods, pod(status(running, false)));
+    assert_eq!(causes(&mut node)[0], "probe.readiness-failing");
+}
+
+#[test]
+fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended = json!({"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at, "containerID": "containerd://1"});
+    let status = json!({"phase": "Running", "startTime": at, "containerStatuses": [{"name": "app", "restartCount": 30,
+        "containerID": "containerd://1", "state": {"terminated": ended}}],
+        "conditions": [{"type": "Initialized", "status": "True"}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    let refused = "Failed to get status for pod: Get \"https://10.0.0.1:6443/api/v1/namespaces/n/pods/p\": dial tcp 10.0.0.1:6443: connect: connection refused";
+    let what = LogKind::Other { message: refused.into() };
+    let entry = LogEntry { at, severe: true, pod: "n/p".into(), uid: "u".into(), what };
+    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    assert_eq!(causes(&mut node), ["run.app-completed"]);
+}
