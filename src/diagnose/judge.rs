@@ -13,6 +13,8 @@ use crate::text::Text;
 const TOLD: usize = 4;
 /// Pieces of evidence told of one cause.
 const EVIDENCE: usize = 5;
+/// Lines told of what a container wrote last.
+const WORDS: usize = 5;
 /// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
 const AT_ITS_PLACE: i32 = 8;
 /// What the evidence only allows is told after what it says.
@@ -78,7 +80,24 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
     let mut all: Vec<Candidate> = best.into_values().collect();
     all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
     all.truncate(TOLD);
-    all.into_iter().map(|c| c.finding(bench, signals)).collect()
+    let mut findings: Vec<Finding> = all.into_iter().map(|c| c.finding(bench, signals)).collect();
+    if let Some(first) = findings.first_mut() {
+        first.evidence.extend(last_words(first, signals));
+    }
+    findings
+}
+
+/// What the container in question wrote last before it ended badly, whatever a rule makes of it: no text tells more.
+fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
+    let own = |kind: Kind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
+    if !own(Kind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
+        return Vec::new();
+    }
+    let mut lines: Vec<&Signal> = own(Kind::Output).collect();
+    lines.sort_by_key(|s| s.at);
+    let last = lines.split_off(lines.len().saturating_sub(WORDS)).into_iter();
+    let told = |s: &&Signal| finding.evidence.iter().any(|e| e.text == s.text && e.source == s.source);
+    last.filter(|s| !told(s)).map(|s| Evidence::new(s.source, s.at, s.text.clone())).collect()
 }
 
 impl Candidate<'_> {

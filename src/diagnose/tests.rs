@@ -71,3 +71,28 @@ fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
     node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
     assert_eq!(causes(&mut node), ["run.app-completed"]);
 }
+
+#[test]
+fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended =
+        json!({"exitCode": 1, "reason": "Error", "startedAt": at, "finishedAt": at, "containerID": "containerd://1"});
+    let status = json!({"phase": "Running", "startTime": at, "containerStatuses": [{"name": "app", "restartCount": 3,
+        "containerID": "containerd://1", "state": {"terminated": ended}}],
+        "conditions": [{"type": "Initialized", "status": "True"}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    for n in 1..9 {
+        let what = LogKind::Output { container: "app".into(), line: format!("word {n}").into() };
+        let entry = LogEntry { at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
+        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+    }
+    let (snapshot, now) = (node.snapshot(), node.at);
+    let mut rounds = Rounds::default();
+    let placed = rounds.placer.place_all(&snapshot, now);
+    let found = rounds.make(&placed, &snapshot, now);
+    let evidence = &found.pods["u"].findings[0].evidence;
+    let words: Vec<&str> =
+        evidence.iter().filter(|e| e.source == Source::ContainerLog).map(|e| e.text.as_str()).collect();
+    assert_eq!(words, ["word 4", "word 5", "word 6", "word 7", "word 8"]);
+}
