@@ -46,6 +46,9 @@ pub struct Input {
     /// +1m30s from its begin
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_at, allow_hyphen_values = true)]
     pub at: Option<At>,
+    /// A team's own runbook files, besides those of /etc/kpodtrace/runbook.d; may be given several times
+    #[arg(long, global = true, value_name = "DIR")]
+    pub runbook: Vec<PathBuf>,
     /// How to observe this node, where no input is given.
     #[command(flatten)]
     pub live: LiveArgs,
@@ -178,9 +181,6 @@ pub struct ExplainArgs {
     /// Print what rules can look for in each subject, instead of what they say: for writing rules
     #[arg(long)]
     pub signals: bool,
-    /// A team's own runbook files, besides /etc/kpodtrace/runbook.d
-    #[arg(long, value_name = "DIR")]
-    pub runbook: Vec<PathBuf>,
     /// Exit with 1 when something is wrong
     #[arg(long)]
     pub exit_code: bool,

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kpodtrace::runbook::{Confidence, Runbook};
+use kpodtrace::runbook::Confidence;
 use kpodtrace::session::{LogFile, LogOf, Session};
 use kpodtrace::view::{Asked, Explained, explain_named};
 use serde::Deserialize;
@@ -78,7 +78,7 @@ fn explain(folder: &Path, case: &Case) -> Explained {
     };
     let subject = format!("{namespace}/{name}");
     let mut session = Session::examine(objects.as_deref(), &logs, Some(case.now), &subject).unwrap();
-    let mut found = explain_named(&session.moment(), Runbook::builtin(), &asked);
+    let mut found = explain_named(&session.moment(), &asked);
     assert_eq!(found.len(), 1, "{}", folder.display());
     found.remove(0)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::live::Observed;
-use super::{Failure, Outcome, input, live};
+use super::{Failure, Outcome, input, live, runbook};
 use crate::cli::{At, Input, ScreenArgs};
 use crate::session::{Session, SessionError};
 use crate::tui::{self, Feed, Options};
@@ -21,6 +21,7 @@ pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> 
         return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
     }
     let mut session = Session::demo()?;
+    session.diagnose_with(runbook::own(input)?);
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
     session.seek(input::resolve(at, session.span())?)?;
     session.set_speed(args.speed.unwrap_or(1.0));
@@ -40,7 +41,9 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
         if input.at.is_some() {
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
+        let own = runbook::own(input)?;
         let mut watcher = Watcher { observed: live::begin(&input.live)?, failed: None };
+        watcher.observed.live.diagnose_with(own);
         let ended = show(&mut watcher, args.ascii);
         return watcher.failed.map_or(ended, Err);
     }

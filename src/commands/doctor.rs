@@ -2,7 +2,7 @@
 //! It must not repair anything: it says what to do.
 
 use super::watch::Look;
-use super::{Failure, Outcome, input, live, out};
+use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{DoctorArgs, Input, PlegFormat};
 use crate::report::{SourceNews, doctor_json, doctor_text, is_enough, source_text};
 use crate::view::clock;
@@ -14,7 +14,7 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
     let (moment, looked) = match &given.from {
         Some(_) => (input::open(given)?.moment(), Vec::new()),
         None => {
-            let mut observed = live::observe(given)?;
+            let mut observed = live::observe(given, runbook::own(given)?)?;
             (observed.moment(), observed.looked)
         }
     };

@@ -1,27 +1,27 @@
 //! Owns `kpodtrace explain`.
 //! It must not diagnose: it finds out what is asked of which input.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, input, out, runbook};
 use crate::cli::{ExplainArgs, Input, PlegFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
-use crate::runbook::{Cause, Runbook, TEAM_DIR};
+use crate::runbook::{Cause, Runbook};
 use crate::session::{LogFile, LogOf, Session};
 use crate::view::{Asked, Explained, Moment, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
-    let book = runbook(&args.runbook)?;
-    if let Some(entries) = entries(&book, args) {
+    let own = runbook::own(input)?;
+    if let Some(entries) = entries(own.as_deref().unwrap_or_else(|| Runbook::builtin()), args) {
         match args.output {
             PlegFormat::Text => out::text(&entry_text(&entries, out::width()))?,
             PlegFormat::Json => out::json(&entry_json(&entries))?,
         }
         return Ok(Outcome::Done);
     }
-    let moment = moment(input, args)?;
-    let subjects = subjects(&moment, &book, args)?;
+    let moment = moment(input, args, own)?;
+    let subjects = subjects(&moment, args)?;
     let quiet = subjects.iter().all(|s| s.diagnosis.is_quiet());
     match args.output {
         _ if args.signals => out::text(&signals_text(&subjects))?,
@@ -32,14 +32,6 @@ pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure>
         PlegFormat::Text => out::text(&explain_text(&subjects, moment.now, out::width()))?,
     }
     Ok(if args.exit_code && !quiet { Outcome::Problems } else { Outcome::Done })
-}
-
-/// The embedded runbook, the team's where there is one, and what was asked for.
-pub(super) fn runbook(dirs: &[PathBuf]) -> Result<Runbook, Failure> {
-    let team = Path::new(TEAM_DIR);
-    let mut all: Vec<PathBuf> = team.is_dir().then(|| team.to_owned()).into_iter().collect();
-    all.extend(dirs.iter().cloned());
-    Ok(Runbook::with(&all)?)
 }
 
 /// Entries of the runbook, when a cause or a reason is all that was asked for.
@@ -56,7 +48,7 @@ fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
 }
 
 /// Files when any were given, else what every command looks at.
-fn moment(input: &Input, args: &ExplainArgs) -> Result<Moment, Failure> {
+fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
     let mut logs = Vec::new();
     let mut add = |of: LogOf, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
     input.live.kubelet_log.iter().for_each(|f| add(LogOf::Kubelet, f));
@@ -73,7 +65,7 @@ fn moment(input: &Input, args: &ExplainArgs) -> Result<Moment, Failure> {
                 "--at TIME with --from",
             ));
         }
-        return input::moment(input);
+        return input::moment_with(input, own);
     }
     if input.at.is_some() {
         return Err(Failure::usage("--at with single files: they show one moment", "--now TIME"));
@@ -83,19 +75,20 @@ fn moment(input: &Input, args: &ExplainArgs) -> Result<Moment, Failure> {
         _ => None,
     });
     let mut session = Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default())?;
+    session.diagnose_with(own);
     for skipped in session.skipped() {
         out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
     }
     Ok(session.moment())
 }
 
-fn subjects(moment: &Moment, book: &Runbook, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
+fn subjects(moment: &Moment, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
     if args.subjects.is_empty() {
-        return Ok(explain_all(moment, book));
+        return Ok(explain_all(moment));
     }
     let mut all = Vec::new();
     for text in &args.subjects {
-        let found = explain_named(moment, book, &Asked::read(text));
+        let found = explain_named(moment, &Asked::read(text));
         // A log alone makes no list of what there is: then the subject is taken at its word.
         if has_objects(moment) && found.iter().all(Explained::is_nothing) {
             return Err(Failure::unseen(

@@ -1,21 +1,29 @@
 //! Owns the way from the flags to a session that stands where it was asked to.
 //! It must not guess: a moment outside the input is an error that names what there is.
 
+use std::sync::Arc;
+
 use chrono::{SecondsFormat, TimeDelta};
 
-use super::{Failure, live, out};
+use super::{Failure, live, out, runbook};
 use crate::cli::{At, Input};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::runbook::Runbook;
 use crate::session::Session;
 use crate::view::Moment;
 
 /// The moment that was asked for: of the input, or of the node once its sources have answered.
 pub fn moment(input: &Input) -> Result<Moment, Failure> {
+    moment_with(input, runbook::own(input)?)
+}
+
+/// The same, diagnosed with this runbook.
+pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
     match input.from {
-        Some(_) => Ok(open(input)?.moment()),
+        Some(_) => Ok(read(input, own)?.moment()),
         None => {
-            let moment = live::observe(input)?.moment();
+            let moment = live::observe(input, own)?.moment();
             if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
         }
     }
@@ -23,10 +31,15 @@ pub fn moment(input: &Input) -> Result<Moment, Failure> {
 
 /// Opens the input at the moment that was asked for, or at its end.
 pub fn open(input: &Input) -> Result<Session, Failure> {
+    read(input, runbook::own(input)?)
+}
+
+fn read(input: &Input, own: Option<Arc<Runbook>>) -> Result<Session, Failure> {
     let Some(path) = &input.from else {
         return Err(Failure::usage("an input is needed here", "--from PATH"));
     };
     let mut session = Session::open(path)?;
+    session.diagnose_with(own);
     if let Some(at) = input.at {
         let to = resolve(at, session.span())?;
         session.seek(to)?;

@@ -1,6 +1,7 @@
 //! Owns the way from the flags to a node that is being observed.
 //! It must not print more than notes: the subcommands do.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
@@ -10,6 +11,7 @@ use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::{Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
+use crate::runbook::Runbook;
 use crate::session::Live;
 use crate::view::Moment;
 
@@ -41,8 +43,9 @@ impl Observed {
 }
 
 /// Looks at the node and starts its sources; waits until each has answered or given up, as long as was asked for.
-pub fn observe(input: &Input) -> Result<Observed, Failure> {
+pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Failure> {
     let mut observed = begin(&input.live)?;
+    observed.live.diagnose_with(own);
     if input.at.is_some() {
         return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
     }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{Failure, Outcome, input, live, out};
+use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::Input;
 use crate::observation::Time;
 use crate::report::Looked;
@@ -55,7 +55,7 @@ fn observed(
     stop: &AtomicBool,
     mut show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>,
 ) -> Result<(), Failure> {
-    let mut observed = live::observe(input)?;
+    let mut observed = live::observe(input, runbook::own(input)?)?;
     let moment = observed.moment();
     if !live::sees_pods(&moment) {
         // Something may come up later: that is what is waited for.

@@ -1,16 +1,27 @@
-//! Owns which lines of the kernel's log are kept: kills for memory, faults, hung tasks.
+//! Owns which lines of the kernel's log are kept: kills for memory, faults, hung tasks, exhausted limits, broken disks.
 //! It must not guess a pod's name: the control group in the line gives at most its UID.
 
 use crate::observation::{LogEntry, LogKind, Time};
 use crate::text::Text;
 
-/// Parts of messages of Linux 4 to 6 that are kept: the kill itself and the line with its control group, faults, hung tasks.
+/// Parts of messages of Linux 4 to 6 that are kept: what the kernel says of the causes in the runbook.
 const KEPT: &[&str] = &[
     "ut of memory: Kill",
     "oom-kill:constraint=",
     ": segfault at ",
     "general protection fault",
     "blocked for more than ",
+    "fork rejected by pids controller",
+    "file-max limit ",
+    "table full, dropping packet",
+    "not responding",
+    "EXT4-fs error",
+    "XFS (",
+    "I/O error",
+    "Remounting filesystem read-only",
+    "unregister_netdevice: waiting for ",
+    "apparmor=\"DENIED\"",
+    "avc:  denied",
 ];
 
 /// Reads one line of the kernel's log that was received at `at`; nothing when it is of no interest here.
@@ -29,9 +40,11 @@ pub fn kernel_entry(message: &str, at: Time) -> LogEntry {
     }
 }
 
-/// The UID in `…/kubepods-burstable-pod5b2f_….slice/…` or `…/kubepods/burstable/pod5b2f-…/…` of `task_memcg=`.
+/// The UID in `…/kubepods-burstable-pod5b2f_….slice/…` or `…/kubepods/burstable/pod5b2f-…/…`: of `task_memcg=` where a kill
+/// names the group whose limit it was beside the task's own, else of the first such path.
 fn pod_of(message: &str) -> Option<Text> {
-    let group = message.split_once("task_memcg=")?.1.split(',').next()?;
+    let group = message.split_once("task_memcg=").map_or(message, |(_, rest)| rest);
+    let group = group.split([',', ' ']).find(|part| part.contains("kubepods"))?;
     let (_, rest) = group.split_once("kubepods")?;
     let uid: String = rest
         .split('/')
@@ -46,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kills_faults_and_hung_tasks_only() {
+    fn what_the_runbook_knows_only() {
         let at = Time::from_timestamp(0, 0).unwrap();
         let uid = "dcd23517-deb7-4135-8a25-e4d5a2f471c1";
         let slice = uid.replace('-', "_");
@@ -66,5 +79,11 @@ mod tests {
         assert!(kernel_line("app[7]: segfault at 0 ip 0 sp 0 error 4 in app[0+1]", at).is_some());
         assert!(kernel_line("INFO: task umount:7 blocked for more than 120 seconds.", at).is_some());
         assert!(kernel_line("eth0: link becomes ready", at).is_none());
+        let forked = format!(
+            "cgroup: fork rejected by pids controller in /kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{slice}.slice/x.scope"
+        );
+        assert_eq!(kernel_line(&forked, at).unwrap().uid, uid);
+        let on_node = "cgroup: fork rejected by pids controller in /system.slice/containerd.service";
+        assert_eq!(kernel_line(on_node, at).unwrap().uid, "");
     }
 }

@@ -15,6 +15,8 @@ const TOLD: usize = 4;
 const EVIDENCE: usize = 5;
 /// Lines told of what a container wrote last.
 const WORDS: usize = 5;
+/// Letters by which two messages are told apart, from their end.
+const CORE: usize = 60;
 /// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
 const AT_ITS_PLACE: i32 = 8;
 /// What the evidence only allows is told after what it says.
@@ -154,16 +156,32 @@ pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
 fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
     let mut used: Vec<&Signal> = hit.signals.iter().filter_map(|s| signals.get(*s)).collect();
     used.sort_by_key(|s| std::cmp::Reverse(s.at));
-    let mut out: Vec<Evidence> = Vec::new();
+    let mut out: Vec<(Evidence, String)> = Vec::new();
     for signal in used {
         let text = said(signal);
-        // The same words from the same source, found by two rules or under two kinds, are one piece of evidence.
-        if !text.is_empty() && !out.iter().any(|e| e.text == text && e.source == signal.source) {
-            out.push(Evidence::new(signal.source, signal.at, text));
+        if text.is_empty() {
+            continue;
+        }
+        // One failure is told in many envelopes: by an event, a status, the runtime, and each layer of the kubelet. The
+        // plainest of them is told.
+        let core = core(&text);
+        let evidence = Evidence::new(signal.source, signal.at, text);
+        match out.iter_mut().find(|(_, known)| known.contains(&core) || core.contains(known.as_str())) {
+            Some(known) if evidence.text.len() < known.0.text.len() => *known = (evidence, core),
+            Some(_) => {}
+            None => out.push((evidence, core)),
         }
     }
     out.truncate(EVIDENCE);
-    out
+    out.into_iter().map(|(evidence, _)| evidence).collect()
+}
+
+/// Letters and digits of the end of a text, where the reason stands whatever it is wrapped in: quotes, escapes and ids of
+/// pods that envelopes put around it are left out.
+fn core(text: &str) -> String {
+    let text = text.split_once("pod=\"").map_or(text, |(before, _)| before);
+    let plain: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    plain.iter().skip(plain.len().saturating_sub(CORE)).collect()
 }
 
 fn said(signal: &Signal) -> Text {

@@ -24,6 +24,9 @@ pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: 
     if let Some(since) = place.since {
         put("waited", &human_duration((now - since).max(chrono::TimeDelta::zero())));
     }
+    if let Some(held_by) = held_by(facts) {
+        put("held_by", &held_by);
+    }
     if let Some(sandbox) = facts.sandbox() {
         put("sandbox_id", &sandbox.id);
     }
@@ -74,6 +77,31 @@ pub(super) fn of_node(name: &str, runtime_unit: &str) -> Vars {
     pairs.into_iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }
 
+/// What holds the name that the runtime says is reserved, as far as the runtime lists it: a container or sandbox that is
+/// listed can be removed, one that is not is still being made.
+fn held_by(facts: &PodFacts) -> Option<String> {
+    let waiting = facts.object().into_iter().flat_map(|p| p.status.all_containers());
+    let waiting = waiting.filter_map(|c| c.state.waiting.as_ref()).map(|w| &w.message);
+    let id = waiting.chain(facts.events.iter().map(|e| &e.message)).find_map(|text| holder(text))?;
+    if let Some(c) = facts.containers.iter().find(|c| c.id.starts_with(id)) {
+        return Some(format!("container {} of attempt {} ({}, {id})", c.name, c.attempt, c.phase.name()));
+    }
+    if let Some(s) = facts.sandboxes.iter().find(|s| s.id.starts_with(id)) {
+        let state = if s.ready { "ready" } else { "not ready" };
+        return Some(format!("the sandbox of attempt {} ({state}, {id})", s.attempt));
+    }
+    let unlisted = if facts.heard.cri { ", which the runtime does not list: it is still being made" } else { "" };
+    Some(format!("{id}{unlisted}"))
+}
+
+/// The id behind `is reserved for "` (containerd) or `already in use by container "` (CRI-O, cri-dockerd).
+fn holder(text: &str) -> Option<&str> {
+    let behind = ["is reserved for ", "already in use by container ", "already in use by "];
+    let rest = behind.iter().find_map(|words| text.split_once(words))?.1.trim_start_matches(['\\', '"']);
+    let id = rest.split(|c: char| !c.is_ascii_hexdigit()).next()?;
+    (id.len() >= 4).then_some(id)
+}
+
 fn container_id(facts: &PodFacts, name: &str) -> Option<String> {
     if let Some(container) = facts.container(name) {
         return Some(container.id.to_string());
@@ -101,4 +129,32 @@ pub fn signal_name(exit_code: i32) -> Option<&'static str> {
         31 => "SIGSYS",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::tests::fixture::Node;
+
+    #[test]
+    fn who_holds_a_reserved_name() {
+        let message =
+            r#"failed to reserve container name \"c_p_n_u_1\": name \"c_p_n_u_1\" is reserved for \"9f8e7d6c\""#;
+        assert_eq!(holder(message), Some("9f8e7d6c"));
+        assert_eq!(holder("name is reserved"), None);
+        let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"nodeName": "w", "containers": [{"name": "c"}]},
+            "status": {"phase": "Pending", "containerStatuses": [{"name": "c", "state":
+                {"waiting": {"reason": "CreateContainerError", "message": message}}}]}});
+        let container = serde_json::json!({"id": "9f8e7d6c0000", "sandbox": "s", "name": "c", "pod": "p",
+            "namespace": "n", "uid": "u", "attempt": 1, "phase": "created"});
+        let mut node = Node::new();
+        node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+        node.list(Source::Cri, Vec::new());
+        let said = |node: &mut Node| of_pod(&node.placed(), "c", "containerd", node.at)["held_by"].clone();
+        assert_eq!(said(&mut node), "9f8e7d6c, which the runtime does not list: it is still being made");
+        node.list(Source::Cri, vec![Fact::Container(serde_json::from_value(container).unwrap())]);
+        assert_eq!(said(&mut node), "container c of attempt 1 (created, 9f8e7d6c)");
+    }
 }

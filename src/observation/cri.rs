@@ -49,6 +49,18 @@ pub enum ContainerPhase {
     Unknown,
 }
 
+impl ContainerPhase {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Running => "running",
+            Self::Exited => "exited",
+            Self::Unknown => "in no known state",
+        }
+    }
+}
+
 /// A container (`Container`, and `ContainerStatus` once that was asked for).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Container {

@@ -3,6 +3,7 @@
 
 use super::disk;
 use super::evidence::{Evidence, earliest, last_event};
+use super::settle::stage_of_reason;
 use super::stage::{Stage, StageState, Step};
 use super::steps::Steps;
 use crate::model::real;
@@ -181,6 +182,15 @@ pub(super) fn sandbox_ever(s: &Steps) -> bool {
         || s.pod.is_some_and(|p| {
             p.status.is_true("PodReadyToStartContainers") || !p.status.pod_ip.is_empty() && !p.spec.host_network
         })
+        || containers_tried(s)
+}
+
+/// The kubelet has begun with the containers, which it does behind the sandbox: it writes no status while it pulls, so that
+/// the address may be missing for long (SyncPod in pkg/kubelet/kuberuntime).
+fn containers_tried(s: &Steps) -> bool {
+    let event = last_event(s.facts, &["Pulling", "Pulled", "Created"], &SANDBOX_FAILURES).is_some();
+    let mut words = s.pod.into_iter().flat_map(|p| p.status.all_containers()).filter_map(|c| c.state.waiting.as_ref());
+    event || words.any(|w| stage_of_reason(&w.reason).is_some())
 }
 
 fn sandbox_attempted(s: &Steps) -> bool {

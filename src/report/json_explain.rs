@@ -24,7 +24,7 @@ pub struct Explanation {
 
 #[derive(Debug, Serialize)]
 struct SubjectJson {
-    kind: &'static str,
+    kind: Text,
     namespace: Option<Text>,
     name: Text,
     status: Option<Text>,
@@ -65,7 +65,7 @@ struct StepJson {
 /// The explanation of these subjects.
 pub fn explain_json(moment: &Moment, subjects: &[Explained]) -> Explanation {
     let subject = |e: &Explained| SubjectJson {
-        kind: e.kind,
+        kind: e.kind.clone(),
         namespace: known(&e.namespace),
         name: e.name.clone(),
         status: known(&e.status),

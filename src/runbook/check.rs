@@ -26,6 +26,7 @@ const KNOWN: &[&str] = &[
     "service_account",
     "finalizers",
     "gates",
+    "held_by",
     "scheduler",
     "runtime_class",
     "signal_name",

@@ -1,12 +1,13 @@
-//! Owns the matching of signals against all conditions at once: one pass over a text, however many patterns there are.
-//! It must not rank what matches.
+//! Owns the matching of signals against all conditions: one pass over a text tells which patterns are worth a try, and a
+//! pattern is compiled when it is first tried. It must not rank what matches.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::kind::{Kind, Signal};
+use super::prefilter::Prefilter;
 use super::rule::{Condition, Rule};
 use super::template::Vars;
 
@@ -18,16 +19,13 @@ const PATTERN_LIMIT: usize = 4 << 20;
 pub(super) struct Matcher {
     conditions: Vec<Condition>,
     regexes: Vec<OnceLock<Option<Regex>>>,
+    prefilter: Prefilter,
     by_kind: BTreeMap<Kind, OfKind>,
 }
 
 #[derive(Debug, Default)]
 struct OfKind {
-    /// Conditions without a pattern.
-    bare: Vec<usize>,
-    /// Conditions with one, in the order of the set.
-    patterned: Vec<usize>,
-    set: OnceLock<Option<RegexSet>>,
+    conditions: Vec<usize>,
     /// Numbers at which a condition begins or ceases to hold, ascending.
     thresholds: Vec<i64>,
 }
@@ -59,7 +57,7 @@ impl Matcher {
                 let of_kind = by_kind.entry(*kind).or_default();
                 let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
                 of_kind.thresholds.extend(ends);
-                if condition.text.is_some() { of_kind.patterned.push(i) } else { of_kind.bare.push(i) }
+                of_kind.conditions.push(i);
             }
         }
         for of_kind in by_kind.values_mut() {
@@ -67,7 +65,8 @@ impl Matcher {
             of_kind.thresholds.dedup();
         }
         let regexes = conditions.iter().map(|_| OnceLock::new()).collect();
-        Self { conditions, regexes, by_kind }
+        let prefilter = Prefilter::new(conditions.iter().map(|c| c.text.as_deref()));
+        Self { conditions, regexes, prefilter, by_kind }
     }
 
     pub fn thresholds(&self, kind: Kind) -> &[i64] {
@@ -83,32 +82,19 @@ impl Matcher {
     fn met(&self, signals: &[Signal]) -> Vec<Vec<usize>> {
         let met = signals.iter().map(|signal| {
             let Some(of_kind) = self.by_kind.get(&signal.kind) else { return Vec::new() };
-            let accepts = |c: &usize| self.conditions.get(*c).is_some_and(|c| c.accepts(signal));
-            let mut met: Vec<usize> = of_kind.bare.iter().copied().filter(|c| accepts(c)).collect();
             let text = signal.text.as_bytes();
-            match of_kind.set.get_or_init(|| self.set(&of_kind.patterned)) {
-                Some(set) => {
-                    let found = set.matches(text).into_iter().filter_map(|i| of_kind.patterned.get(i).copied());
-                    met.extend(found.filter(accepts));
-                }
-                None => met.extend(
-                    of_kind
-                        .patterned
-                        .iter()
-                        .copied()
-                        .filter(|c| accepts(c) && self.regex(*c).is_some_and(|r| r.is_match(text))),
-                ),
-            }
-            met
+            let held = self.prefilter.held(text);
+            let meets = |number: &usize| {
+                self.conditions.get(*number).is_some_and(|c| {
+                    c.accepts(signal)
+                        && (c.text.is_none()
+                            || self.prefilter.may_match(*number, &held)
+                                && self.regex(*number).is_some_and(|r| r.is_match(text)))
+                })
+            };
+            of_kind.conditions.iter().copied().filter(meets).collect()
         });
         met.collect()
-    }
-
-    fn set(&self, conditions: &[usize]) -> Option<RegexSet> {
-        let patterns = conditions.iter().filter_map(|c| self.conditions.get(*c)?.text.as_deref());
-        let mut builder = RegexSetBuilder::new(patterns);
-        builder.case_insensitive(true).unicode(false).dot_matches_new_line(true);
-        builder.size_limit(64 << 20).dfa_size_limit(1 << 20).build().ok()
     }
 
     /// Every rule that holds, for the whole subject or for one of its containers.

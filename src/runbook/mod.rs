@@ -6,6 +6,7 @@ mod entry;
 mod kind;
 mod matcher;
 mod parse;
+mod prefilter;
 mod rule;
 mod template;
 

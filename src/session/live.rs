@@ -14,6 +14,7 @@ use crate::diagnose::Rounds;
 use crate::model::{Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
+use crate::runbook::Runbook;
 use crate::view::Moment;
 
 /// Observations applied at most before a frame is due again.
@@ -48,6 +49,11 @@ impl Live {
     /// The node is called so, whatever sources say.
     pub fn name_node(&mut self, name: &str) {
         self.model.name_node(name.into());
+    }
+
+    /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
+    pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
+        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
     }
 
     /// Writes all that is observed from now on.

@@ -8,6 +8,7 @@ mod recorder;
 mod tape;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -22,6 +23,7 @@ use crate::model::Model;
 use crate::observation::Time;
 use crate::record::import::{ImportError, Skipped, examine};
 use crate::record::{Problem, RecordError};
+use crate::runbook::Runbook;
 use crate::text::Text;
 use crate::view::Moment;
 use tape::{Item, Tape};
@@ -120,6 +122,11 @@ impl Session {
             Self { tape, model, rounds, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO, deadline: None };
         session.seek(now)?;
         Ok(session)
+    }
+
+    /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
+    pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
+        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
     }
 
     /// Begin and end of the input.

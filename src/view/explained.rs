@@ -1,10 +1,13 @@
 //! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
 //! It must not diagnose: it asks `diagnose` once a subject.
 
+use std::collections::BTreeMap;
+
 use super::header::readiness;
 use super::{Moment, Row, Trouble};
 use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
-use crate::runbook::{Runbook, Severity};
+use crate::objects::Event;
+use crate::runbook::Severity;
 use crate::text::Text;
 
 /// A subject as it was written.
@@ -35,8 +38,8 @@ impl Asked {
 /// One subject, explained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// `Pod` or `Node`.
-    pub kind: &'static str,
+    /// `Pod`, `Node`, or the kind of an owner whose pods cannot be created, such as `ReplicaSet`.
+    pub kind: Text,
     /// Namespace; empty for a node.
     pub namespace: Text,
     /// Name.
@@ -56,13 +59,13 @@ pub struct Explained {
 impl Explained {
     /// No source has it, and no log or event names it.
     pub fn is_nothing(&self) -> bool {
-        self.kind == "Pod" && self.status.is_empty() && self.diagnosis.findings.iter().all(|f| f.evidence.is_empty())
+        self.kind != "Node" && self.status.is_empty() && self.diagnosis.findings.iter().all(|f| f.evidence.is_empty())
     }
 }
 
 /// Every subject that is not well, worst first; the node before its pods when it is at fault.
-pub fn explain_all(moment: &Moment, book: &Runbook) -> Vec<Explained> {
-    let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
+pub fn explain_all(moment: &Moment) -> Vec<Explained> {
+    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
     let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
     let mut pods: Vec<Explained> = all.filter(|e| e.trouble.is_failing() || !e.diagnosis.is_quiet()).collect();
@@ -74,12 +77,27 @@ pub fn explain_all(moment: &Moment, book: &Runbook) -> Vec<Explained> {
         out.push(node);
     }
     out.extend(pods);
+    out.extend(owners(moment, &doctor));
     out
 }
 
+/// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
+fn owners(moment: &Moment, doctor: &Doctor) -> Vec<Explained> {
+    let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
+    // Newest first: what was created since is no longer told.
+    for event in moment.snapshot.events_elsewhere.iter() {
+        if matches!(event.reason.as_str(), "FailedCreate" | "SuccessfulCreate") {
+            let about = &event.involved_object;
+            newest.entry((&about.kind, &about.namespace, &about.name)).or_insert(event);
+        }
+    }
+    let failing = newest.into_iter().filter(|(_, event)| event.reason == "FailedCreate");
+    failing.map(|((kind, namespace, name), _)| of_name(doctor, kind.clone(), namespace, name)).collect()
+}
+
 /// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
-pub fn explain_named(moment: &Moment, book: &Runbook, asked: &Asked) -> Vec<Explained> {
-    let doctor = Doctor { book, snapshot: &moment.snapshot, now: moment.now };
+pub fn explain_named(moment: &Moment, asked: &Asked) -> Vec<Explained> {
+    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
     let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
         let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
@@ -112,7 +130,7 @@ fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<
     let diagnosis = doctor.pod(placed);
     let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.place.stage).cloned();
     Some(Explained {
-        kind: "Pod",
+        kind: "Pod".into(),
         namespace: row.namespace.clone(),
         name: row.name.clone(),
         status: row.status.clone(),
@@ -140,7 +158,7 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
     let status = doctor.snapshot.node.as_deref().map_or("", readiness).into();
     let stage = diagnosis.top().map_or("node", |f| f.stage);
     Explained {
-        kind: "Node",
+        kind: "Node".into(),
         namespace: Text::default(),
         name,
         status,
@@ -153,24 +171,31 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
 
 /// What no source has as an object: logs and events may still name it.
 fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<Explained> {
+    vec![of_name(doctor, "Pod".into(), namespace, name)]
+}
+
+fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explained {
     let diagnosis = doctor.named(namespace, name);
-    let stage = diagnosis.top().map_or("node", |f| f.stage);
-    let (namespace, name) = (namespace.into(), name.into());
-    vec![Explained {
-        kind: "Pod",
-        namespace,
-        name,
+    Explained {
+        kind,
+        namespace: namespace.into(),
+        name: name.into(),
         status: Text::default(),
-        stage,
+        stage: diagnosis.top().map_or("node", |f| f.stage),
         diagnosis,
         of_node: None,
         trouble: Trouble::Slow,
-    }]
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
+    use crate::diagnose::Rounds;
+    use crate::observation::{Fact, Source, Time};
+    use crate::pipeline::tests::fixture::Node;
 
     #[test]
     fn subjects_as_people_write_them() {
@@ -180,5 +205,27 @@ mod tests {
         assert_eq!(Asked::read("pod/shop/web-0"), pod("shop", "web-0"));
         assert_eq!(Asked::read("pod/web-0"), Asked::Name("web-0".into()));
         assert_eq!(Asked::read("node/n1"), Asked::Node("n1".into()));
+    }
+
+    #[test]
+    fn an_owner_that_cannot_create_its_pods_is_told_until_it_can() {
+        let mut node = Node::new();
+        let event = |name: &str, reason: &str, message: &str, at: Time| {
+            let json = serde_json::json!({"metadata": {"name": format!("{name}.{reason}"), "namespace": "shop", "uid": format!("{name}.{reason}")},
+                "involvedObject": {"kind": "ReplicaSet", "namespace": "shop", "name": name}, "reason": reason,
+                "message": message, "type": "Warning", "count": 3, "firstTimestamp": at, "lastTimestamp": at});
+            Fact::Event(serde_json::from_value(json).unwrap())
+        };
+        let quota = "Error creating: pods \"web-1-x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5";
+        let failed = event("web-1", "FailedCreate", quota, node.at);
+        let other = event("db-1", "FailedCreate", quota, node.at);
+        let created = event("db-1", "SuccessfulCreate", "Created pod: db-1-x", node.at + TimeDelta::seconds(5));
+        node.list(Source::ApiEvents, vec![failed, other, created]);
+        node.at += TimeDelta::seconds(10);
+        let told = explain_all(&Moment::new(node.snapshot(), &mut Rounds::default(), node.at));
+        let told: Vec<_> = told.iter().filter(|e| e.kind != "Node").collect();
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].kind.as_str(), told[0].name.as_str()), ("ReplicaSet", "web-1"));
+        assert_eq!(told[0].diagnosis.top().unwrap().cause, "owner.failed-create");
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Subject;
 use crate::model::{Exit, never_ran};
+use crate::objects::Event;
 use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPlace, Stage, StageState};
 use crate::runbook::{Kind, Signal};
@@ -103,13 +104,12 @@ fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
 
 fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'static str, Text)> {
     let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
-    let near = |at: Option<Time>| match (at, end.at) {
-        (Some(said), Some(ended)) => {
-            let after = (ended - said).num_seconds();
-            (-KILL_WITHIN_S..=grace + KILL_WITHIN_S).contains(&after)
-        }
-        // Times that are not known do not contradict.
-        _ => true,
+    // Repeats are folded into one event: the end lies between the first and the last of them. Times that are not known do
+    // not contradict.
+    let near = |event: &Event| {
+        let after = |said: Option<Time>| Some((end.at? - said?).num_seconds());
+        after(event.first()).is_none_or(|s| s >= -KILL_WITHIN_S)
+            && after(event.last()).is_none_or(|s| s <= grace + KILL_WITHIN_S)
     };
     let killing = s.facts.events_of(&c.name).filter(|e| e.reason == "Killing");
     for event in killing {
@@ -120,12 +120,11 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
             () if text.contains("poststarthook") => "hook",
             () => continue,
         };
-        // Repeats are folded into one event: any of its times may be this one's.
-        if near(event.last()) || event.times() > 1 {
+        if near(event) {
             return Some((word, event.message.clone()));
         }
     }
-    if s.facts.events_of(&c.name).any(|e| e.reason == "FailedPostStartHook" && (near(e.last()) || e.times() > 1)) {
+    if s.facts.events_of(&c.name).any(|e| e.reason == "FailedPostStartHook" && near(e)) {
         return Some(("hook", Text::default()));
     }
     None
@@ -142,4 +141,45 @@ fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
     });
     let near = |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= KILL_WITHIN_S);
     oom.filter(|l| near(l.at)).map(|l| l.text.clone()).last()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::Fact;
+    use crate::pipeline::tests::fixture::Node;
+
+    /// How an end is taken whose container was killed for its liveness probe from `first` to `last` seconds from now.
+    fn word(first: i64, last: i64, times: u32) -> &'static str {
+        let mut node = Node::new();
+        let at = |s: i64| node.at + TimeDelta::seconds(s);
+        let ended = json!({"exitCode": 1, "reason": "Error", "startedAt": at(-30), "finishedAt": at(-10)});
+        let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}],
+                "terminationGracePeriodSeconds": 1},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
+                "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
+        let event = json!({"metadata": {"name": "p.1", "namespace": "n"}, "reason": "Killing", "type": "Normal",
+            "involvedObject": {"kind": "Pod", "namespace": "n", "name": "p", "uid": "u", "fieldPath": "spec.containers{c}"},
+            "message": "Container c failed liveness probe, will be restarted", "count": times,
+            "firstTimestamp": at(first), "lastTimestamp": at(last)});
+        let (pod, event) = (serde_json::from_value(pod).unwrap(), serde_json::from_value(event).unwrap());
+        node.list(Source::ApiPods, vec![Fact::Pod(pod)]);
+        node.list(Source::ApiEvents, vec![Fact::Event(event)]);
+        let (placed, snapshot) = (node.placed(), node.snapshot());
+        let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+        let c = &placed.place.containers[0];
+        how(&subject, c, &last_end(&subject, c).unwrap().0).0
+    }
+
+    #[test]
+    fn a_kill_explains_only_an_end_that_it_can_have_brought() {
+        assert_eq!(word(-12, -12, 1), "liveness");
+        assert_eq!(word(-600, -12, 9), "liveness", "one of several that were folded");
+        assert_eq!(word(-600, -300, 9), "error", "the last of them was long before");
+        assert_eq!(word(-2000, -2000, 1), "error");
+    }
 }
