@@ -32,7 +32,7 @@ fn main() {
         })
         .collect();
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
-    let placed: Vec<Placed> = Rounds::default().placer.place_all(&snapshot);
+    let placed: Vec<Placed> = Rounds::default().placer.place_all(&snapshot, moment.now);
     let findings = Rounds::default().make(&placed, &snapshot, moment.now);
     let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
     println!("{} pods, {told} of them with a finding that is not none.*", placed.len());

@@ -15,6 +15,7 @@ Examples:
   kpodtrace demo                              six minutes of a real node, on the screen
   kpodtrace --from ./capture                  the same screen, for your own input
   kpodtrace --failing --theme light           how it begins and looks; see also kpodtrace config
+  kpodtrace --from node.kpt --speed 4         a recording, played from its begin
   kpodtrace pods --from node.kpt --failing    what is wrong, as a table
   kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time
 
@@ -27,9 +28,9 @@ pub struct Cli {
     /// What to look at, and when.
     #[command(flatten)]
     pub input: Input,
-    /// How the screen begins, and how it looks.
+    /// How the screen plays it, begins, and looks.
     #[command(flatten)]
-    pub look: LookArgs,
+    pub screen: ScreenArgs,
     /// What to do; without it, the screen.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -366,11 +367,12 @@ pub enum PlegFormat {
 }
 
 /// Flags of the screen.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "The screen")]
 pub struct ScreenArgs {
-    /// How many times faster than it was recorded
-    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = parse_speed)]
-    pub speed: f64,
+    /// Play it, this many times as fast as it was recorded: from its begin, or from --at
+    #[arg(long, value_name = "N", value_parser = parse_speed)]
+    pub speed: Option<f64>,
     /// How the screen begins, and how it looks.
     #[command(flatten)]
     pub look: LookArgs,

@@ -129,6 +129,13 @@ fn usage() {
 }
 
 #[test]
+fn flags_of_the_screen_are_for_the_screen() {
+    fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["they are for the screen"]);
+    fails(&["--speed", "4", "demo"], 2, &["kpodtrace --from PATH --speed 4"]);
+    fails(&["--speed", "4"], 2, &["--speed without --from", "leave --speed away"]);
+}
+
+#[test]
 fn a_moment_outside_the_input_names_what_there_is() {
     for at in ["2020-01-01T00:00:00Z", "03:00:00", "+3h"] {
         fails(

@@ -88,7 +88,7 @@ fn five_a_deletion_counts_down_from_its_request() {
     let place = &pod(&m, "ignores-term").place;
     assert_eq!((place.stage, place.state), (Stage::Terminating, StageState::Active));
     assert!((place.since.unwrap() - at("12:40:00.591")).num_seconds().abs() <= 1);
-    assert_eq!((place.next.unwrap().at - place.since.unwrap()).num_seconds(), 60);
+    assert_eq!((place.next.unwrap().at.unwrap() - place.since.unwrap()).num_seconds(), 60);
     // KILL came at 12:41:00, and then the sandbox could not be torn down until the CNI plugin was back.
     let m = moment("12:41:10.000");
     assert_eq!(stands(&m, "ignores-term"), (Stage::Terminating, StageState::Failed));

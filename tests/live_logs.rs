@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use chrono::{SecondsFormat, TimeDelta, Utc};
 use kpodtrace::observation::{ErrorKind, Fact, LogEntry, LogKind, Observation, Source, SourceState, Time};
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
@@ -159,6 +160,11 @@ fn error(text: &str) -> String {
     format!("E1129 12:01:17.000000    5788 a.go:1] \"{text}\"")
 }
 
+/// The same, written now: a file's lines are read in this machine's zone, and none that are old.
+fn fresh(text: &str) -> String {
+    error(text).replace("1129 12:01:17", &chrono::Local::now().format("%m%d %H:%M:%S").to_string())
+}
+
 fn alive(pid: &str) -> bool {
     // A process that nobody has waited for yet is gone too.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|s| !s.contains(") Z "))
@@ -196,6 +202,30 @@ async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
     assert!(calls[1].contains("--follow --no-tail --after-cursor=c2."), "{calls:?}");
     assert!(calls[2].contains("--after-cursor=c3.") && !calls[2].contains("--follow"), "{calls:?}");
     assert_eq!(calls.len(), 4);
+}
+
+#[tokio::test]
+async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
+    let dir = Dir::new();
+    dir.entry(1, error("one").into());
+    let source = dir.journal(LogOf::Kubelet).with_look(Duration::from_millis(100));
+    let mut watch = Watch::begin(source, Source::KubeletLog);
+    assert_eq!(watch.message().await, "one");
+    watch.live().await;
+    watch.until(|f| (f == Fact::Alive).then_some(())).await;
+    let pid = fs::read_to_string(dir.path("pid")).unwrap();
+    assert!(std::process::Command::new("kill").arg("-STOP").arg(pid.trim()).status().unwrap().success());
+    dir.entry(2, error("two").into());
+    let tried = watch
+        .until(|f| match f {
+            Fact::SourceState(SourceState::Retrying { error, .. }) => Some(error.tried),
+            _ => None,
+        })
+        .await;
+    assert!(tried.contains("it was stopped"), "{tried}");
+    assert_eq!(watch.message().await, "two");
+    watch.live().await;
+    watch.silent().await;
 }
 
 #[tokio::test]
@@ -320,7 +350,7 @@ async fn the_incidents_log_is_what_its_import_says() {
 #[tokio::test]
 async fn a_file_through_rotation_and_truncation() {
     let dir = Dir::new();
-    let line = |text: &str| format!("{}\n", error(text));
+    let line = |text: &str| format!("{}\n", fresh(text));
     dir.write("log", &format!("{}\trest of a record\n{}", line("one"), line("two")));
     let mut watch = Watch::begin(FileSource::new(LogOf::Kubelet, dir.path("log")), Source::KubeletLog);
     assert_eq!(watch.message().await, "one");
@@ -350,8 +380,10 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
         .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
         .await;
     assert_eq!(tried.kind, ErrorKind::Unreachable);
-    let old = "time=\"2026-11-29T10:00:00Z\" level=error msg=old\n";
-    let new = "time=\"2026-11-29T10:00:00Z\" level=error msg=new error=x\n";
+    let ago = |minutes| (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true);
+    let old = format!("time=\"{}\" level=error msg=old\n", ago(0));
+    let new =
+        format!("time=\"{}\" level=error msg=history\ntime=\"{}\" level=error msg=new error=x\n", ago(31), ago(29));
     let quiet = "time=\"2026-11-29T10:00:00Z\" level=info msg=quiet\n".repeat(90_000);
     assert!(quiet.len() > 4 * 1024 * 1024);
     dir.write("log.new", &format!("{old}{quiet}{new}"));
@@ -509,7 +541,7 @@ async fn of_a_gigabyte_of_one_line_nothing_is_kept_and_the_next_line_is_read() {
     let file = fs::File::create(dir.path("log")).unwrap();
     file.set_len(1 << 30).unwrap();
     drop(file);
-    dir.append("log", "\ntime=\"2026-11-29T10:00:00Z\" level=error msg=after\n");
+    dir.append("log", &format!("\ntime=\"{}\" level=error msg=after\n", Utc::now().to_rfc3339()));
     let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
     assert_eq!(watch.message().await, "after");
     dir.append("log", &format!("{}\n", "hunter2 ".repeat(100_000)));

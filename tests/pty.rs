@@ -198,6 +198,17 @@ fn keys_and_sizes() {
 }
 
 #[test]
+fn an_input_is_played_from_its_begin_and_in_ascii() {
+    let program = [env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt", "--speed", "20", "--ascii"];
+    let mut s = Session::start(&program, &[]);
+    s.wait_for("x20");
+    s.wait_for(">s-");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+    assert!(s.seen.is_ascii());
+}
+
+#[test]
 fn nothing_is_written_while_nothing_changes() {
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
     s.wait_for("NAMESPACE/POD");

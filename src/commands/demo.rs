@@ -25,14 +25,21 @@ pub(super) fn run(input: &Input, args: &ScreenArgs, look: &LookArgs) -> Result<O
     session.diagnose_with(runbook::own(input)?);
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
     session.seek(input::resolve(at, session.span())?)?;
-    session.set_speed(args.speed);
+    session.set_speed(args.speed.unwrap_or(1.0));
     play(session, "demo".into(), options)
 }
 
-/// The screen on this node, or on an input: at the moment asked for and on from there, or at its end.
-pub(super) fn screen(input: &Input, look: &LookArgs) -> Result<Outcome, Failure> {
-    let options = config::options(look)?;
+/// The screen on this node, or on an input: at the moment asked for and on from there, or at its end; with a speed from its
+/// begin.
+pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
+    let options = config::options(&args.look)?;
     if input.from.is_none() {
+        if args.speed.is_some() {
+            return Err(Failure::usage(
+                "--speed without --from: a live node goes at its own pace",
+                "leave --speed away",
+            ));
+        }
         if input.at.is_some() {
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
@@ -42,9 +49,15 @@ pub(super) fn screen(input: &Input, look: &LookArgs) -> Result<Outcome, Failure>
         let ended = show(&mut watcher, options);
         return watcher.failed.map_or(ended, Err);
     }
-    let session = input::open(input)?;
-    let what = format!("recorded {}", session.span().0.format("%Y-%m-%d"));
-    play(session, what, options)
+    let mut session = input::open(input)?;
+    let begin = session.span().0;
+    if let Some(speed) = args.speed {
+        session.set_speed(speed);
+        if input.at.is_none() {
+            session.seek(begin)?;
+        }
+    }
+    play(session, format!("recorded {}", begin.format("%Y-%m-%d")), options)
 }
 
 fn play(session: Session, what: String, options: Options) -> Result<Outcome, Failure> {

@@ -88,7 +88,10 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     }
     let Started { rx, sources } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
-    Ok(Observed { live: Live::new(rx, sources), looked, node: plan.node.value.clone().unwrap_or_default() })
+    let node = plan.node.value.unwrap_or_default();
+    let mut live = Live::new(rx, sources);
+    live.name_node(&node);
+    Ok(Observed { live, looked, node })
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

@@ -23,7 +23,7 @@ use clap::Parser;
 
 pub use fail::Failure;
 
-use crate::cli::{Cli, Command, LookArgs};
+use crate::cli::{Cli, Command, ScreenArgs};
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +60,12 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
-    let look = &cli.look;
+    let look = &cli.screen.look;
     match &cli.command {
         Some(Command::Demo(args)) => demo::run(&cli.input, args, &args.look.or(look)),
         Some(Command::Config(args)) => config::run(&args.or(look)),
-        None => demo::screen(&cli.input, look),
-        Some(_) if *look != LookArgs::default() => {
+        None => demo::screen(&cli.input, &cli.screen),
+        Some(_) if cli.screen != ScreenArgs::default() => {
             Err(Failure::usage("a flag of the screen before a command that has none", "the flag behind the command"))
         }
         Some(Command::Pods(args)) => pods::run(&cli.input, args),

@@ -2,6 +2,7 @@
 //! It must not do I/O, read the clock, or keep anything that the observation types have no field for.
 
 mod configz;
+mod cri_log;
 mod crictl;
 mod crictl_images;
 mod crictl_info;
@@ -21,6 +22,7 @@ mod prometheus;
 mod vitals;
 
 pub use configz::kubelet_config;
+pub use cri_log::cri_log;
 pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
 pub use crictl_images::{image_fs, images};
 pub use crictl_info::runtime_status;

@@ -15,6 +15,8 @@ const TOLD: usize = 4;
 const EVIDENCE: usize = 5;
 /// Rules below this weight are taken when nothing else fits (`weight` of [`Rule`]).
 const LAST_RESORT: u8 = 40;
+/// Lines told of what a container wrote last.
+const WORDS: usize = 5;
 /// Letters by which two messages are told apart, from their end.
 const CORE: usize = 60;
 /// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
@@ -55,6 +57,11 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         if bench.of_node && matches!(cause.place, Place::Stage(_)) {
             continue;
         }
+        // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
+        let elsewhere = bench.stage.is_some_and(|stage| cause.place == Place::Node && !cause.explains.contains(&stage));
+        if elsewhere {
+            continue;
+        }
         let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
         let unsure = match rule.confidence {
             Confidence::Certain => 0,
@@ -80,7 +87,11 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
     all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
     let told: Vec<bool> = (0..all.len()).map(|i| adds(all.get(i), all.get(..i).unwrap_or_default())).collect();
     let all = all.into_iter().zip(told).filter_map(|(candidate, told)| told.then_some(candidate)).take(TOLD);
-    all.map(|c| c.finding(bench, signals)).collect()
+    let mut findings: Vec<Finding> = all.map(|c| c.finding(bench, signals)).collect();
+    if let Some(first) = findings.first_mut() {
+        first.evidence.extend(last_words(first, signals));
+    }
+    findings
 }
 
 /// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by
@@ -94,6 +105,19 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     }
     let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.hit.signals.contains(s));
     c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
+}
+
+/// What the container in question wrote last before it ended badly, whatever a rule makes of it: no text tells more.
+fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
+    let own = |kind: Kind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
+    if !own(Kind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
+        return Vec::new();
+    }
+    let mut lines: Vec<&Signal> = own(Kind::Output).collect();
+    lines.sort_by_key(|s| s.at);
+    let last = lines.split_off(lines.len().saturating_sub(WORDS)).into_iter();
+    let told = |s: &&Signal| finding.evidence.iter().any(|e| e.text == s.text && e.source == s.source);
+    last.filter(|s| !told(s)).map(|s| Evidence::new(s.source, s.at, s.text.clone())).collect()
 }
 
 impl Candidate<'_> {
@@ -124,7 +148,7 @@ impl Candidate<'_> {
             confidence: self.rule.confidence,
             severity: self.cause.severity,
             title: self.cause.title.fill(&vars).into(),
-            explanation: explanation.fill(&vars).into(),
+            explanation: explanation.fill(&vars).trim_end().into(),
             container: self.hit.container.as_str().into(),
             evidence: evidence(&self.hit, signals),
             next: bench.next,

@@ -7,6 +7,9 @@ mod finding;
 mod judge;
 mod rounds;
 mod scheduler;
+mod shortage;
+#[cfg(test)]
+mod tests;
 mod vars;
 
 pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN};
@@ -74,7 +77,12 @@ impl Doctor<'_> {
     pub fn pod(&self, placed: &Placed) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
-        let vars = |container: &str| vars::of_pod(placed, container, unit, self.now);
+        let short = shortage::shortages(placed, self.snapshot);
+        let vars = |container: &str| {
+            let mut vars = vars::of_pod(placed, container, unit, self.now);
+            vars.extend(short.iter().map(|(name, sentence)| ((*name).to_owned(), sentence.clone())));
+            vars
+        };
         let stage = placed.place.stage;
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
         let mut findings = judge(&bench, &signals);
@@ -182,31 +190,5 @@ impl Doctor<'_> {
             "docker" => "docker",
             _ => "containerd",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::observation::Fact;
-    use crate::pipeline::tests::fixture::Node;
-
-    fn said_of_node(kind: &str, status: &str) -> Text {
-        let mut known = Node::new();
-        let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});
-        let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
-        let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready, other]}});
-        known.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(node).unwrap())]);
-        let doctor = Doctor { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
-        doctor.node("w", false).top().unwrap().cause.clone()
-    }
-
-    #[test]
-    fn a_condition_that_no_rule_knows_is_not_well() {
-        assert_eq!(said_of_node("FabricBrokenProblem", "True"), UNKNOWN);
-        assert_eq!(said_of_node("FabricBrokenProblem", "False"), HEALTHY);
-        assert_eq!(said_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::finding::{Diagnosis, Finding};
 use super::{Doctor, HEALTHY};
-use crate::model::{PodFacts, Snapshot};
+use crate::model::Snapshot;
 use crate::objects::{Event, Node};
 use crate::observation::Time;
 use crate::pipeline::{Placed, Placer, Stage};
@@ -17,7 +17,7 @@ use crate::text::Text;
 const NODE_EVERY_MS: i64 = 1000;
 
 struct Kept {
-    facts: Arc<PodFacts>,
+    pod: Placed,
     around: Around,
     made: Time,
     diagnosis: Arc<Diagnosis>,
@@ -104,7 +104,8 @@ impl Rounds {
         for pod in placed {
             let key = &pod.facts.key;
             let still = self.kept.get(key).filter(|kept| {
-                Arc::ptr_eq(&kept.facts, &pod.facts)
+                Arc::ptr_eq(&kept.pod.facts, &pod.facts)
+                    && Arc::ptr_eq(&kept.pod.place, &pod.place)
                     && kept.around.is_unchanged(snapshot)
                     && kept.made <= now
                     && kept.diagnosis.holds_until.is_none_or(|at| now < at)
@@ -116,7 +117,7 @@ impl Rounds {
                     let made = Diagnosis { signals: Vec::new(), ..doctor.pod(pod) };
                     let diagnosis = Arc::new(made);
                     let kept = Kept {
-                        facts: pod.facts.clone(),
+                        pod: pod.clone(),
                         around: Around::of(pod.place.stage, snapshot),
                         made: now,
                         diagnosis: diagnosis.clone(),
@@ -136,8 +137,8 @@ impl Rounds {
         if let Some((_, diagnosis)) = self.node.as_ref().filter(|(at, _)| fresh(*at)) {
             return diagnosis.clone();
         }
-        let name = doctor.snapshot.node.as_ref().map(|n| n.metadata.name.clone()).unwrap_or_default();
-        let diagnosis = Arc::new(Diagnosis { signals: Vec::new(), ..doctor.node(&name, false) });
+        let made = doctor.node(doctor.snapshot.node_name(), false);
+        let diagnosis = Arc::new(Diagnosis { signals: Vec::new(), ..made });
         self.node = Some((doctor.now, diagnosis.clone()));
         diagnosis
     }
@@ -176,7 +177,7 @@ mod tests {
         let mut rounds = Rounds::default();
         let mut round = |node: &mut Fixture| {
             let (snapshot, now) = (node.snapshot(), node.at);
-            let placed = rounds.placer.place_all(&snapshot);
+            let placed = rounds.placer.place_all(&snapshot, now);
             rounds.make(&placed, &snapshot, now)
         };
         let before = round(&mut node);

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::{Snapshot, SourceFacts};
-use crate::observation::{Call, Source, SourceState, Time};
+use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::text::Text;
 
 /// A call of ours that has brought no answer for so long is told, seconds.
@@ -57,17 +57,27 @@ impl Alarm {
 }
 
 impl Snapshot {
+    /// The node's name; empty where nobody knows it.
+    pub fn node_name(&self) -> &Text {
+        self.node.as_ref().map_or(&self.named, |node| &node.metadata.name)
+    }
+
     /// What is alarming at `now`.
     pub fn alarms(&self, now: Time) -> Vec<Alarm> {
         let due = self.waited_for();
         due.into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
-    /// The kubelet's health has had no answer for as long as makes an alarm: what it would do next is not done.
+    /// The kubelet's health has had no answer for as long as makes an alarm, or has never had one and nobody listens there:
+    /// what it would do next is not done.
     pub fn kubelet_is_away(&self, now: Time) -> bool {
-        let health = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live());
-        let since = health.and_then(|facts| facts.unanswered_since());
-        since.is_some_and(|since| now - since >= TimeDelta::seconds(CALL_STALLED_S))
+        let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
+            return false;
+        };
+        let waited = |since| now - since >= TimeDelta::seconds(CALL_STALLED_S);
+        let refused =
+            matches!(&health.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable);
+        health.unanswered_since().is_some_and(|since| waited(since) || refused && health.last_answer.is_none())
     }
 
     /// The next moment after `now` at which an alarm begins without any observation.

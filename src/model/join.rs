@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::disk::{is_of_file, key_of_file};
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
-use super::{Heard, Index, Model, Snapshot};
+use super::{Heard, Index, Model, Rooms, Snapshot};
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
@@ -19,6 +19,7 @@ impl Model {
         let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
         let events_elsewhere = self.events_elsewhere();
         Snapshot {
+            named: self.named.clone(),
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
             lease: self.lease_of(node.as_deref()),
@@ -43,8 +44,14 @@ impl Model {
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),
+            rooms: Rooms::default(),
             newest: self.newest,
         }
+    }
+
+    /// The node is called so, whatever sources say.
+    pub fn name_node(&mut self, name: Text) {
+        self.named = name;
     }
 
     /// Builds the index again; needed once after a keyframe was read.

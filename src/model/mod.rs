@@ -12,6 +12,7 @@ mod listing;
 mod logs;
 mod pod;
 pub mod requests;
+mod room;
 mod sources;
 mod trail;
 
@@ -28,6 +29,7 @@ pub use lines::{Line, Lines};
 pub use listing::{Held, Listing};
 pub use logs::{Logs, PodLog, PodSpans};
 pub use pod::{Heard, PodFacts, runtime_uid};
+pub use room::{NodeRoom, Rooms};
 pub use sources::{Calls, SourceFacts, Timing};
 pub use trail::{Exit, Trail, bare_id, never_ran, real};
 
@@ -69,6 +71,9 @@ pub struct Model {
     machine: Arc<MachineFacts>,
     /// Wall time of the newest observation.
     newest: Option<Time>,
+    /// The node's name as whoever observes it knows it.
+    #[serde(skip)]
+    named: Text,
     #[serde(skip)]
     index: Index,
 }
@@ -122,6 +127,8 @@ struct Index {
 /// One moment of the model: cheap to take, immutable.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
+    /// The node's name as whoever observes it knows it; empty where nobody does.
+    pub named: Text,
     /// Every pod of the node, by UID.
     pub pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
     /// Every source that has said anything.
@@ -163,6 +170,8 @@ pub struct Snapshot {
     pub loop_blocked: Option<(Time, Text)>,
     /// When PLEG last complained, and of what.
     pub pleg_trouble: Option<(Time, Text)>,
+    /// What each known node has left, once somebody asks.
+    pub rooms: Rooms,
     /// Wall time of the newest observation.
     pub newest: Option<Time>,
 }

@@ -103,6 +103,11 @@ impl Queue {
         self.filled
     }
 
+    /// Log lines and spans that wait.
+    pub fn lossy(&self) -> usize {
+        self.lossy
+    }
+
     /// True when nothing waits.
     pub fn is_empty(&self) -> bool {
         self.filled == 0

@@ -6,6 +6,7 @@ mod aside;
 mod clock;
 mod cri;
 pub mod discover;
+mod ended;
 mod files;
 mod helper;
 mod identity;
@@ -24,6 +25,7 @@ pub mod tls;
 
 pub use clock::Clock;
 pub use cri::{CriSource, Pace as CriPace, PullsSource};
+pub use ended::{Ended, Told, ends};
 pub use outlet::Outlet;
 pub use plan::{LookedFor, Plan, Wants};
 pub use pump::{OBSERVATIONS_WAITING, Pump, SOURCE_CHANNEL, pump};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::Clock;
 use crate::observation::{Call, Fact, Observation, Sequencer, Source, SourceError, SourceState};
@@ -17,12 +17,20 @@ pub struct Outlet {
     tx: mpsc::Sender<Observation>,
     state: Option<SourceState>,
     verified: bool,
+    /// Whether more may come that would be dropped where it must wait; none says that nothing is dropped.
+    room: Option<watch::Receiver<bool>>,
 }
 
 impl Outlet {
     /// The way out of `source`.
     pub fn new(source: Source, clock: Clock, tx: mpsc::Sender<Observation>) -> Self {
-        Self { source, sequencer: Sequencer::new(source), clock, tx, state: None, verified: true }
+        Self { source, sequencer: Sequencer::new(source), clock, tx, state: None, verified: true, room: None }
+    }
+
+    /// The same into a pump that has [`super::Pump::room`] or has not.
+    #[must_use]
+    pub fn with_room(self, room: watch::Receiver<bool>) -> Self {
+        Self { room: Some(room), ..self }
     }
 
     /// Which source speaks.
@@ -36,6 +44,15 @@ impl Outlet {
         let stamp = self.sequencer.stamp(mono, wall);
         // Nobody listens any more: the program is ending.
         _ = self.tx.send(Observation { stamp, fact }).await;
+    }
+
+    /// Says a line of a backlog, which is read faster than anybody takes it: it waits until there is room, and is not dropped.
+    pub async fn say_backlog(&mut self, fact: Fact) {
+        if let Some(room) = &mut self.room {
+            // Nobody listens any more: the program is ending.
+            _ = room.wait_for(|room| *room).await;
+        }
+        self.say(fact).await;
     }
 
     /// A full listing begins.

@@ -3,15 +3,16 @@
 
 use std::thread;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::api::{ApiAccess, LeaseSource, ListWatch, Watched};
 use super::cri::{CriSource, PullsSource};
+use super::ended::ends;
 use super::identity::Identity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, PodsSource,
 };
-use super::logs::{LogOf, LogSource};
+use super::logs::{LastWords, LogOf, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
 use super::{Attempt, BackOff, Clock, Failure, Outlet, Pump, pump, supervise};
@@ -43,8 +44,8 @@ impl Attempt for Absent {
 pub fn start(plan: &Plan) -> std::io::Result<Started> {
     super::tls::install_provider();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (Pump { tx, rx }, pumping) = pump();
-    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, sources: Vec::new() };
+    let (Pump { tx, rx, room }, pumping) = pump();
+    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, room, sources: Vec::new() };
     runtime.spawn(pumping);
     set.api_sources(plan);
     set.runtime_sources(plan);
@@ -61,18 +62,15 @@ struct Set<'a> {
     runtime: &'a tokio::runtime::Runtime,
     clock: Clock,
     tx: mpsc::Sender<Observation>,
+    room: watch::Receiver<bool>,
     sources: Vec<Source>,
 }
 
 impl Set<'_> {
     fn add(&mut self, source: Source, attempt: impl Attempt + 'static) {
-        let outlet = Outlet::new(source, self.clock, self.tx.clone());
-        let back_off = match source {
-            Source::Cri | Source::Pulls | Source::KubeletHealth => BackOff::local(),
-            _ => BackOff::default(),
-        };
+        let outlet = Outlet::new(source, self.clock, self.tx.clone()).with_room(self.room.clone());
         self.sources.push(source);
-        self.runtime.spawn(supervise(attempt, outlet, back_off));
+        self.runtime.spawn(supervise(attempt, outlet, BackOff::of(source)));
     }
 
     fn absent(&mut self, source: Source, why: &str) {
@@ -97,10 +95,12 @@ impl Set<'_> {
     fn runtime_sources(&mut self, plan: &Plan) {
         match &plan.cri.value {
             Some(endpoint) => {
-                self.add(Source::Cri, CriSource::new(endpoint));
+                let (told, ends) = ends();
+                self.add(Source::Cri, CriSource::new(endpoint).telling(told));
+                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), ends));
                 self.add(Source::Pulls, PullsSource::new(endpoint));
             }
-            None => [Source::Cri, Source::Pulls].into_iter().for_each(|source| {
+            None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {
                 self.absent(source, "no socket of a container runtime was found; --runtime-endpoint names one");
             }),
         }

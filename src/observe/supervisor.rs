@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::{TimeDelta, Utc};
 
 use super::Outlet;
-use crate::observation::{SourceError, SourceState};
+use crate::observation::{Source, SourceError, SourceState};
 use crate::text::Text;
 
 /// Why an attempt ended.
@@ -48,10 +48,15 @@ impl Default for BackOff {
 }
 
 impl BackOff {
-    /// For a socket on this machine that is cheap to try: a runtime or a kubelet that is back must not be called away for
-    /// long.
-    pub fn local() -> Self {
-        Self { limit: Duration::from_secs(4), ..Self::default() }
+    /// That of a source. A socket on this machine is cheap to try: a runtime or a kubelet that is back must not be called
+    /// away for long.
+    pub fn of(source: Source) -> Self {
+        match source {
+            Source::Cri | Source::Pulls | Source::KubeletHealth => {
+                Self { limit: Duration::from_secs(4), ..Self::default() }
+            }
+            _ => Self::default(),
+        }
     }
 }
 
@@ -112,5 +117,13 @@ mod tests {
         let ms = |failures, jitter| back_off.delay(failures, jitter).as_millis();
         assert_eq!([ms(0, 1.0), ms(1, 1.0), ms(4, 1.0), ms(5, 1.0), ms(99, 1.0)], [500, 1000, 8000, 15_000, 15_000]);
         assert_eq!([ms(0, 0.0), ms(99, 0.0)], [250, 7500]);
+    }
+
+    #[test]
+    fn what_is_on_this_machine_is_tried_again_within_four_seconds() {
+        let longest = |source: &Source| BackOff::of(*source).delay(99, 1.0).as_secs();
+        let quick: Vec<_> = Source::ALL.into_iter().filter(|source| longest(source) == 4).collect();
+        assert_eq!(quick, [Source::Cri, Source::Pulls, Source::KubeletHealth]);
+        assert!(Source::ALL.iter().filter(|source| !quick.contains(source)).all(|source| longest(source) == 15));
     }
 }

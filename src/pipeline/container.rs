@@ -67,7 +67,8 @@ pub struct ContainerPlace {
     pub running_since: Option<Time>,
     /// Exit code and reason of the last end.
     pub last_exit: Option<(i32, Text, Option<Time>)>,
-    /// Earliest next start, and whether that is worked out from the restarts rather than said in the waiting message.
+    /// Earliest next start, and whether that is worked out from the restarts rather than said in the waiting message;
+    /// absent also while the kubelet does not answer.
     pub retry_at: Option<(Time, bool)>,
     /// What the sources say, each for itself.
     pub evidence: Vec<Evidence>,

@@ -26,7 +26,7 @@ pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
             if c.is_true() { "Initialized True".into() } else { format!("Initialized {}: {}", c.status, c.message) };
         step.evidence.push(Evidence::new(api(s), c.last_transition_time, text));
     }
-    if condition.is_some_and(|c| c.is_true()) || s.apps().any(|c| c.ran) {
+    if !begins_anew(s) && (condition.is_some_and(|c| c.is_true()) || s.apps().any(|c| c.ran)) {
         step.state = StageState::Done;
         let first = s.apps().filter_map(|c| c.image_done).min();
         step.until = condition.filter(|c| c.is_true()).and_then(|c| c.last_transition_time).or(first);
@@ -41,6 +41,13 @@ pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
         step.evidence.extend(container.evidence.iter().map(|e| named(container, e)));
     }
     step
+}
+
+/// A pod whose sandbox was made anew runs its init containers again, whatever its condition still says.
+fn begins_anew(s: &Steps) -> bool {
+    let Some(sandbox) = s.facts.sandbox().filter(|sandbox| sandbox.ready && sandbox.attempt > 0) else { return false };
+    let inside = |c: &ContainerPlace| s.facts.containers.iter().any(|r| r.name == c.name && r.sandbox == sandbox.id);
+    blocking_init(s).is_some() && !s.apps().any(inside)
 }
 
 /// The init container or sidecar that the others wait for.

@@ -16,15 +16,19 @@ const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
 pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
     if stage == Stage::Terminating {
         let at = s.pod?.metadata.deletion_timestamp?;
-        return (!terminating::all_gone(s)).then_some(Next { kind: NextKind::GraceEnds, at, estimated: false });
+        return (!terminating::all_gone(s)).then_some(Next {
+            kind: NextKind::GraceEnds,
+            at: Some(at),
+            estimated: false,
+        });
     }
     if s.pod.is_some_and(|p| p.status.is_terminal()) {
         return None;
     }
     let restart = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).filter_map(|c| c.retry_at).min();
-    let restart = restart.map(|(at, estimated)| Next { kind: NextKind::Restart, at, estimated });
-    let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at, estimated: true });
-    let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at, estimated: true });
+    let restart = restart.map(|(at, estimated)| Next { kind: NextKind::Restart, at: Some(at), estimated });
+    let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at: Some(at), estimated: true });
+    let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at: Some(at), estimated: true });
     restart.or(pull).or(startup)
 }
 

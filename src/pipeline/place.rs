@@ -40,8 +40,8 @@ impl NextKind {
 pub struct Next {
     /// What.
     pub kind: NextKind,
-    /// When.
-    pub at: Time,
+    /// When; absent while the kubelet, whose work it is, does not answer.
+    pub at: Option<Time>,
     /// The time is worked out from what the sources show, not said by one.
     pub estimated: bool,
 }
@@ -73,6 +73,15 @@ impl Place {
     /// Nothing is left of the pod but records that the kubelet has not collected yet: kubectl does not list it either.
     pub fn is_left_over(&self) -> bool {
         self.stage == Stage::Terminating && self.state == StageState::Done
+    }
+
+    /// The same while the kubelet does not answer: restarts, pulls and kills are its work, and a time would promise what
+    /// does not come.
+    #[must_use]
+    pub(super) fn without_kubelet(mut self) -> Self {
+        self.next = self.next.map(|next| Next { at: None, estimated: false, ..next });
+        self.containers.iter_mut().for_each(|c| c.retry_at = None);
+        self
     }
 
     /// That stage's step.

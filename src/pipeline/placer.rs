@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::place::{Place, place};
 use crate::model::{PodFacts, Snapshot};
+use crate::observation::Time;
 use crate::text::Text;
 
 /// A pod and its place.
@@ -21,23 +22,31 @@ pub struct Placed {
 #[derive(Debug, Default)]
 pub struct Placer {
     placed: BTreeMap<Text, Placed>,
+    around: Around,
+}
+
+/// What of the node a place rests on besides the pod's own facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Around {
     minor: u32,
+    kubelet_is_away: bool,
 }
 
 impl Placer {
-    /// The places of all pods of a snapshot, by UID; without what is only left over of pods that are gone.
-    pub fn place_all(&mut self, snapshot: &Snapshot) -> Vec<Placed> {
-        let minor = api_minor(snapshot);
-        if minor != self.minor {
+    /// The places of all pods of a snapshot at `now`, by UID; without what is only left over of pods that are gone.
+    pub fn place_all(&mut self, snapshot: &Snapshot, now: Time) -> Vec<Placed> {
+        let around = Around { minor: api_minor(snapshot), kubelet_is_away: snapshot.kubelet_is_away(now) };
+        if around != self.around {
             self.placed.clear();
-            self.minor = minor;
+            self.around = around;
         }
         self.placed.retain(|key, _| snapshot.pods.contains_key(key));
         for (key, facts) in snapshot.pods.iter() {
             if self.placed.get(key).is_some_and(|old| Arc::ptr_eq(&old.facts, facts)) {
                 continue;
             }
-            let place = Arc::new(place(facts, minor));
+            let place = place(facts, around.minor);
+            let place = Arc::new(if around.kubelet_is_away { place.without_kubelet() } else { place });
             self.placed.insert(key.clone(), Placed { facts: facts.clone(), place });
         }
         self.placed.values().filter(|p| !p.place.is_left_over()).cloned().collect()

@@ -125,7 +125,8 @@ impl<'a> Steps<'a> {
     /// Words in kubectl's manner for a pod of which only the runtime knows.
     fn runtime_status(&self) -> Status {
         let phase = |c: &ContainerPlace| self.facts.container(&c.name).map(|c| c.phase);
-        let ready = self.containers.iter().filter(|c| phase(c) == Some(ContainerPhase::Running)).count();
+        let counts = || self.containers.iter().filter(|c| c.kind != ContainerKind::Init);
+        let ready = counts().filter(|c| phase(c) == Some(ContainerPhase::Running)).count();
         let down = self.containers.iter().filter(|c| c.running_since.is_none()).filter_map(|c| c.last_exit.as_ref());
         // What failed is the pod's word, as kubectl's is, whatever ended well before it.
         let ended = down.max_by_key(|(code, _, at)| (*code != 0, *at));
@@ -139,7 +140,7 @@ impl<'a> Steps<'a> {
         Status {
             word,
             ready,
-            total: self.containers.len(),
+            total: counts().count(),
             restarts: self.containers.iter().map(|c| c.restarts).sum(),
             last_restart: None,
         }
@@ -175,14 +176,15 @@ fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
     out
 }
 
-/// Without the pod object there is no telling init containers from app containers.
+/// Without the pod object only the order of things tells init containers from app containers.
 fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
     let mut names: Vec<&Text> = facts.containers.iter().map(|c| &c.name).collect();
     names.sort();
     names.dedup();
     let spec = |name: &Text| crate::objects::ContainerSpec { name: name.clone(), ..Default::default() };
+    let kind = |name: &Text| if made_way(facts, name) { ContainerKind::Init } else { ContainerKind::App };
     let mut places: Vec<_> =
-        names.into_iter().map(|name| place_container(facts, &spec(name), None, ContainerKind::App, "")).collect();
+        names.into_iter().map(|name| place_container(facts, &spec(name), None, kind(name), "")).collect();
     // Nothing says whether what ended well is started again; what was started again before is taken for what is.
     if places.iter().all(|c| c.running_since.is_none())
         && let Some(last) = places.iter_mut().max_by_key(|c| c.since)
@@ -192,4 +194,13 @@ fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
         last.state = StageState::Failed;
     }
     places
+}
+
+/// It ended well, another was made after that, and it was not made again: an init container, or an app container that was
+/// done before the image of the next had come.
+fn made_way(facts: &PodFacts, name: &str) -> bool {
+    let Some(c) = facts.container(name).filter(|c| c.exit_code == Some(0)) else { return false };
+    let of_others = facts.containers.iter().filter(|o| o.name != *name && o.sandbox == c.sandbox);
+    let next = of_others.filter_map(|o| o.created_at).max();
+    c.finished_at.is_some_and(|ended| next.is_some_and(|next| next >= ended))
 }

@@ -76,6 +76,48 @@ fn what_ended_is_not_running_where_only_the_runtime_knows_the_pod() {
 }
 
 #[test]
+fn an_init_container_does_not_count_where_only_the_runtime_knows_the_pod() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended = |s: i64| at - TimeDelta::seconds(s);
+    let running = json!({"id": "app0", "sandbox": "s", "name": "app", "pod": "p", "namespace": "n", "uid": "u",
+        "attempt": 0, "phase": "running", "created_at": ended(20), "started_at": ended(20)});
+    let running = Fact::Container(serde_json::from_value(running).unwrap());
+    node.list(Source::Cri, vec![sandbox(ended(90)), container("init", 0, ended(30), 0), running]);
+    let ready = |node: &mut Node| place(node).status.ready_text();
+    assert_eq!(ready(&mut node), "1/1");
+    node.say(Source::Cri, container("side", 0, ended(10), 0));
+    assert_eq!(ready(&mut node), "1/2", "nothing was made after that one ended");
+}
+
+#[test]
+fn a_pod_whose_sandbox_was_made_anew_begins_with_its_init_containers() {
+    let mut node = Node::new();
+    let at = node.at;
+    let lost = json!({"exitCode": 255, "reason": "Unknown", "containerID": "containerd://app0", "startedAt": at, "finishedAt": at});
+    let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
+        "restartPolicy": "Always", "containers": [{"name": "app"}],
+        "initContainers": [{"name": "side", "restartPolicy": "Always", "startupProbe": {}}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Initialized", "status": "True"}],
+        "initContainerStatuses": [{"name": "side", "started": false, "restartCount": 1, "containerID": "containerd://side1",
+            "state": {"running": {"startedAt": at}}}],
+        "containerStatuses": [{"name": "app", "containerID": "containerd://app0", "state": {"terminated": lost}}]}});
+    node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+    let sandbox = json!({"id": "s2", "pod": "p", "name": "p", "namespace": "n", "uid": "u", "attempt": 1, "ready": true,
+        "created_at": at});
+    let side = json!({"id": "side1", "sandbox": "s2", "name": "side", "pod": "p", "namespace": "n", "uid": "u",
+        "attempt": 1, "phase": "running", "created_at": at, "started_at": at});
+    let facts = vec![
+        Fact::Sandbox(serde_json::from_value(sandbox).unwrap()),
+        container("app", 0, at, 255),
+        Fact::Container(serde_json::from_value(side).unwrap()),
+    ];
+    node.list(Source::Cri, facts);
+    let place = place(&mut node);
+    assert_eq!((place.stage, place.state), (Stage::Init, StageState::Active));
+}
+
+#[test]
 fn a_pod_that_the_node_controller_marked_is_not_ready_since_then() {
     let mut node = Node::new();
     let condition =
@@ -100,7 +142,7 @@ fn the_kubelets_log_tells_the_back_off_of_a_kubelet_that_began_anew() {
         "containerStatuses": [{"name": "app", "restartCount": 13, "containerID": "containerd://app13", "state": {"terminated":
             {"exitCode": 1, "reason": "Error", "containerID": "containerd://app13", "startedAt": ended, "finishedAt": ended}}}]});
     node.list(Source::ApiPods, vec![pod(status)]);
-    let next = |node: &mut Node| place(node).next.map(|n| ((n.at - ended).num_seconds(), n.estimated));
+    let next = |node: &mut Node| place(node).next.map(|n| ((n.at.unwrap() - ended).num_seconds(), n.estimated));
     assert_eq!(next(&mut node), Some((300, true)));
     let error = r#"failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 20s restarting failed container=app pod=p_n(u)""#;
     let entry = LogEntry {

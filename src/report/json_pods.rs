@@ -63,7 +63,7 @@ pub struct PodJson {
 #[derive(Debug, Serialize)]
 pub(super) struct NextJson {
     kind: &'static str,
-    at: Stamp,
+    at: Option<Stamp>,
     estimated: bool,
 }
 
@@ -171,7 +171,7 @@ fn said(text: &str) -> Option<String> {
 
 impl From<Next> for NextJson {
     fn from(next: Next) -> Self {
-        Self { kind: next.kind.name(), at: Stamp(next.at), estimated: next.estimated }
+        Self { kind: next.kind.name(), at: stamp(next.at), estimated: next.estimated }
     }
 }
 

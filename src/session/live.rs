@@ -46,6 +46,11 @@ impl Live {
         Self { rx, model, rounds, expected, recorder: None, ended: false }
     }
 
+    /// The node is called so, whatever sources say.
+    pub fn name_node(&mut self, name: &str) {
+        self.model.name_node(name.into());
+    }
+
     /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
         self.rounds = own.map_or_else(Rounds::default, Rounds::with);

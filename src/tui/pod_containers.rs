@@ -65,7 +65,7 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         Span::raw(format!("{ready}  restarts {}", place.restarts)),
     ];
     if let Some((at, estimated)) = place.retry_at {
-        let next = Next { kind: NextKind::Restart, at, estimated };
+        let next = Next { kind: NextKind::Restart, at: Some(at), estimated };
         first.push(Span::styled(format!("  {}", next_text(&next, now)), theme.style(Role::Active)));
     }
     let image = Span::styled(format!("  {}", place.image), theme.style(Role::Muted));

@@ -130,7 +130,7 @@ mod tests {
         let container = serde_json::json!({"id": "1", "sandbox": "s", "name": "c", "pod": "p", "namespace": "n",
             "uid": "u", "attempt": 2, "phase": phase, "created_at": null});
         say(Source::Cri, Fact::Container(serde_json::from_value(container).unwrap()));
-        let placed = Placer::default().place_all(&model.snapshot());
+        let placed = Placer::default().place_all(&model.snapshot(), now);
         Detail::new(&placed[0], now).sides.remove(0)
     }
 

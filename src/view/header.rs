@@ -157,7 +157,7 @@ impl Header {
         }
         Self {
             now,
-            node: node.map(|n| n.metadata.name.clone()).unwrap_or_default(),
+            node: snapshot.node_name().clone(),
             ready,
             ready_age,
             conditions,
@@ -181,7 +181,9 @@ impl Header {
 /// A source's state with why and when, and what must be known of its answers.
 fn source_text(facts: &SourceFacts, now: Time) -> String {
     let mut text = source_state_text(&facts.state, now);
-    if let (Some(since), false) = (facts.unanswered_since(), facts.is_live()) {
+    // One that refuses answers.
+    let silent = !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
+    if let Some(since) = facts.unanswered_since().filter(|_| silent) {
         text += &format!("; no answer for {}", human_duration(ago(now, since)));
     }
     if facts.unverified {

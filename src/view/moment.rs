@@ -30,17 +30,10 @@ pub struct Moment {
 impl Moment {
     /// Places and diagnoses what changed since `rounds` was last used.
     pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
-        let pods = Arc::new(rounds.placer.place_all(&snapshot));
+        let pods = Arc::new(rounds.placer.place_all(&snapshot, now));
         let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
-        let mut rows = rows(&pods, &found, rounds, now);
-        if snapshot.kubelet_is_away(now) {
-            // Restarts, pulls and kills are the kubelet's to do: a countdown would promise what does not come.
-            for row in rows.iter_mut().filter(|r| !r.next.is_empty()) {
-                (row.next, row.next_at) = ("when kubelet is back".into(), None);
-            }
-        }
-        let rows = Arc::new(rows);
+        let rows = Arc::new(rows(&pods, &found, rounds, now));
         Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
     }
 
@@ -103,7 +96,7 @@ impl Moment {
     /// The next moment at which something changes by waiting alone.
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
-        let next = self.pods.iter().filter_map(|p| p.place.next).map(|n| n.at);
+        let next = self.pods.iter().filter_map(|p| p.place.next?.at);
         let turns = self.pods.iter().filter_map(|p| turns_at(p, self.now));
         next.chain(turns).chain(alarm).chain(self.found.until).filter(|at| *at > self.now).min()
     }
@@ -175,7 +168,22 @@ mod tests {
         let next = |node: &mut Node| moment(node).rows()[0].next.clone();
         assert_eq!(next(&mut node), "restart in ~80s");
         fails(&mut node, Source::KubeletHealth, Call::Healthz);
+        assert_eq!(next(&mut node), "restart in ~80s", "it may be back in a moment");
         node.at += TimeDelta::seconds(11);
         assert_eq!(next(&mut node), "when kubelet is back");
+        let moment = moment(&mut node);
+        let place = &moment.pods[0].place;
+        assert_eq!((place.next.unwrap().at, place.containers[0].retry_at), (None, None));
+        let finding = moment.diagnosis("u").unwrap().top().unwrap().clone();
+        assert_eq!(finding.next, place.next, "all who show it agree");
+    }
+
+    #[test]
+    fn a_kubelet_where_nobody_listens_is_away_from_the_first_look() {
+        let mut node = Node::new();
+        let away = |node: &mut Node| node.snapshot().kubelet_is_away(node.at);
+        assert!(!away(&mut node));
+        fails(&mut node, Source::KubeletHealth, Call::Healthz);
+        assert!(away(&mut node));
     }
 }

@@ -60,7 +60,9 @@ impl PlegView {
             last_seen_age: kubelet.last_seen().map(|at| ago(now, at)),
             threshold: kubelet.relist_threshold(),
             scraped_at,
-            stale: unread || scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
+            stale: unread
+                || snapshot.kubelet_is_away(now)
+                || scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
             unreachable,
             own: own.unwrap_or_default(),
             restarted: kubelet.restarted,

@@ -133,7 +133,7 @@ impl Row {
             in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
-            next_at: place.next.map(|next| next.at),
+            next_at: place.next.and_then(|next| next.at),
             reason: place.reason.one_line().into_owned(),
             why: String::new(),
             cause: Text::default(),
@@ -176,7 +176,7 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
         }
         (Stage::Terminating, StageState::Done) => Trouble::Done,
         (Stage::Terminating, _) => match place.next {
-            Some(next) if next.kind == NextKind::GraceEnds && next.at >= now => Trouble::Moving,
+            Some(next) if next.kind == NextKind::GraceEnds && next.at.is_some_and(|at| at >= now) => Trouble::Moving,
             _ if slow => Trouble::Slow,
             _ => Trouble::Moving,
         },

@@ -71,7 +71,7 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
     }
 }
 
-/// What comes next, as a countdown: `restart in 12s`, `restart due`.
+/// What comes next, as a countdown: `restart in 12s`, `restart due`; of a kubelet that is away there is none.
 pub fn next_text(next: &Next, now: Time) -> String {
     let what = match next.kind {
         NextKind::Restart => "restart",
@@ -79,7 +79,8 @@ pub fn next_text(next: &Next, now: Time) -> String {
         NextKind::GraceEnds => "kill",
         NextKind::StartupDeadline => "startup kill",
     };
-    let left = next.at - now;
+    let Some(at) = next.at else { return "when kubelet is back".into() };
+    let left = at - now;
     // Rounded up, so that the countdown ends when the time has come.
     let left = TimeDelta::seconds((left.num_milliseconds() + 999).div_euclid(1000));
     if left <= TimeDelta::zero() {
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn a_countdown_ends_when_the_time_has_come() {
         let at = |ms: i64| Time::from_timestamp_millis(1_000_000 + ms).unwrap();
-        let next = Next { kind: NextKind::Restart, at: at(2500), estimated: false };
+        let next = Next { kind: NextKind::Restart, at: Some(at(2500)), estimated: false };
         assert_eq!(next_text(&next, at(0)), "restart in 3s");
         assert_eq!(next_text(&next, at(2499)), "restart in 1s");
         assert_eq!(next_text(&next, at(2500)), "restart due");

@@ -83,6 +83,7 @@ pub fn container_status(raw: &Value) -> (String, cri::ContainerStatus) {
         image_ref: text(&raw["imageRef"]),
         reason: text(&raw["reason"]),
         message: text(&raw["message"]),
+        log_path: String::new(),
     };
     (status.id.clone(), status)
 }

@@ -5,12 +5,15 @@ use super::Subject;
 use crate::model::{Exit, never_ran};
 use crate::objects::Event;
 use crate::observation::{ContainerPhase, Source, Time};
-use crate::pipeline::{ContainerKind, ContainerPlace, Stage};
+use crate::pipeline::{ContainerKind, ContainerPlace, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
 /// A probe's verdict and the end that it brings lie at most so far apart, besides the grace period, seconds.
 const KILL_WITHIN_S: i64 = 60;
+
+/// The word for an end that nobody has seen.
+const LOST: &str = "lost";
 
 /// The last end of one container.
 struct End {
@@ -27,6 +30,12 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         }
         let Some((end, source)) = last_end(s, c) else { continue };
         let (word, by) = how(s, c, &end);
+        // It runs again: an end of which nothing is known explains the restart of a pod that is well, and nothing else.
+        let place = &s.placed.place;
+        let well = (place.stage, place.state) == (Stage::Running, StageState::Active);
+        if word == LOST && !well && (c.running_since.is_some() || place.stage == Stage::Sandbox) {
+            continue;
+        }
         let text = if end.message.is_empty() { by } else { end.message.clone() };
         let signal = Signal::new(Kind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
         out.push(signal.times(c.restarts.max(1)).at(end.at));
@@ -73,7 +82,7 @@ fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
     let none = Text::default();
     match end.reason.as_str() {
         "OOMKilled" => return ("oom", none),
-        "ContainerStatusUnknown" | "Unknown" => return ("lost", none),
+        "ContainerStatusUnknown" | "Unknown" => return (LOST, none),
         reason if never_ran(reason) => return ("start-error", none),
         _ => {}
     }

@@ -2,10 +2,12 @@
 //! It must not keep a line: the model bounds them.
 
 use super::Subject;
-use super::events::{hook_word, probe_word};
+use super::events::{hook_word, probe_word, schedule};
+use super::over::is_over;
 use crate::diagnose::area;
+use crate::diagnose::scheduler::split;
 use crate::model::{Line, Lines, Snapshot};
-use crate::observation::Source;
+use crate::observation::{Source, Time};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
@@ -16,8 +18,9 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     }
 }
 
-pub(super) fn of_node(snapshot: &Snapshot, whole: bool, out: &mut Vec<Signal>) {
-    snapshot.lines.iter().for_each(|line| one(line, out));
+pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec<Signal>) {
+    let counts = |line: &&Line| whole || !is_over(line, snapshot, now);
+    snapshot.lines.iter().filter(counts).for_each(|line| one(line, out));
     if whole {
         snapshot.pod_lines.values().flat_map(|lines| lines.iter()).for_each(|line| one(line, out));
     }
@@ -55,6 +58,10 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
         Source::OtherLog => Kind::Foreign,
         _ => Kind::Kubelet,
     };
+    if text.contains(" nodes are available") {
+        // The scheduler's own log, sent along.
+        return schedule(&split(text), line.source, Some(line.at), line.count, out);
+    }
     let reason = area::sync_reason(text);
     if reason == Some("CrashLoopBackOff") {
         return out.push(signal(Kind::Waiting, "CrashLoopBackOff".into()));

@@ -5,6 +5,7 @@ mod ends;
 mod events;
 mod lines;
 mod node;
+mod over;
 mod status;
 
 use crate::model::{PodFacts, Snapshot};
@@ -45,7 +46,7 @@ pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Sig
 pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal> {
     let mut out = Vec::new();
     node::extract(snapshot, now, &mut out);
-    lines::of_node(snapshot, whole, &mut out);
+    lines::of_node(snapshot, now, whole, &mut out);
     out
 }
 
@@ -114,13 +115,22 @@ impl Subject<'_> {
             _ => {
                 let kills = signal.word == "liveness" && signal.count >= LIVENESS_FAILURES;
                 let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= super::PATIENCE_S);
-                !c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now)
+                let of_this_run = !self.is_of_a_run_before(signal, c);
+                of_this_run && (!c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now))
             }
         };
         if signal.container.is_empty() {
             return self.placed.place.containers.is_empty() || self.placed.place.containers.iter().any(open);
         }
         self.container(&signal.container).is_none_or(open)
+    }
+
+    /// A probe spoke of a run that did not end because of it: another has begun since, and the end came much later.
+    fn is_of_a_run_before(&self, signal: &Signal, c: &ContainerPlace) -> bool {
+        let (Some(at), Some(began)) = (signal.at, c.running_since) else { return false };
+        let end = c.last_exit.as_ref().and_then(|(.., end)| *end);
+        let after = end.map(|end| (end - at).num_seconds());
+        at < began && after.is_none_or(|after| after > super::PATIENCE_S)
     }
 
     /// Within what the kubelet remembers of restarts.

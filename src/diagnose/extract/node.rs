@@ -2,6 +2,7 @@
 //! It must not look at a single pod.
 
 use super::lines::loop_reasons;
+use super::over::is_loop_over;
 use crate::model::{Alarm, Snapshot};
 use crate::objects::Node;
 use crate::observation::{Call, Source, Time};
@@ -16,6 +17,12 @@ const FRESH_S: i64 = 300;
 pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if let Some(node) = &snapshot.node {
         conditions(node, now, out);
+    }
+    let lease = snapshot.lease.as_ref().and_then(|lease| lease.spec.renew_time);
+    let seen = snapshot.sources.get(&Source::ApiLease).is_some_and(|lease| lease.is_live());
+    if let Some(at) = lease.filter(|_| seen) {
+        let age = (now - at).num_seconds();
+        out.push(Signal::new(Kind::Watched, Source::ApiLease, "lease-age", "").code(age).at(Some(at)));
     }
     let first = out.len();
     for event in &snapshot.node_events {
@@ -33,7 +40,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             }
         }
     }
-    if let Some((at, error)) = &snapshot.loop_blocked {
+    if let Some((at, error)) = snapshot.loop_blocked.as_ref().filter(|(at, _)| !is_loop_over(*at, now)) {
         for reason in loop_reasons(error) {
             out.push(Signal::new(Kind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
         }

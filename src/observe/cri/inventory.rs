@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::runtime::{Ask, Details, Lists};
 use crate::decode::{ContainerDetails, SandboxDetails};
-use crate::observation::{Container, ContainerPhase, Fact, Sandbox};
+use crate::observation::{Container, ContainerPhase, Fact, Sandbox, Time};
+use crate::observe::ended::Ended;
 use crate::text::Text;
 
 /// After so many questions without an answer nothing is asked until the state changes.
@@ -16,6 +17,8 @@ const TRIES: u8 = 3;
 pub(super) struct Inventory {
     sandboxes: BTreeMap<Text, KeptSandbox>,
     containers: BTreeMap<Text, KeptContainer>,
+    /// Bad ends that were learned of and are not taken yet.
+    ended: Vec<(Option<Time>, Ended)>,
 }
 
 #[derive(Debug)]
@@ -87,10 +90,11 @@ impl Inventory {
     /// Takes details in, and returns what to say.
     pub fn learned(&mut self, ask: &Ask, details: Details) -> Option<Fact> {
         match (ask, details) {
-            (Ask::Container(id), Details::Container(details)) => {
+            (Ask::Container(id), Details::Container(details, log)) => {
                 let kept = self.containers.get_mut(id)?;
                 let before = kept.said.clone();
                 details.merge_into(&mut kept.said);
+                self.ended.extend(bad_end(&kept.said, log));
                 kept.details = Some(details);
                 kept.asked = Some(kept.said.phase);
                 kept.tries = 0;
@@ -110,6 +114,13 @@ impl Inventory {
         }
     }
 
+    /// Takes the bad ends that were learned of, the first first.
+    pub fn take_ended(&mut self) -> impl Iterator<Item = Ended> {
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.sort_by_key(|(at, _)| *at);
+        ended.into_iter().map(|(_, ended)| ended)
+    }
+
     /// No details came.
     pub fn unanswered(&mut self, ask: &Ask) {
         let tries = match ask {
@@ -120,6 +131,21 @@ impl Inventory {
             *tries = tries.saturating_add(1);
         }
     }
+}
+
+/// How a container ended whose state alone was lost, with a code that is made up.
+const LOST: &str = "Unknown";
+
+/// An end with a code other than 0. Every state is asked for once, and so each end is told once.
+fn bad_end(c: &Container, log: String) -> Option<(Option<Time>, Ended)> {
+    let bad = c.phase == ContainerPhase::Exited && c.exit_code.is_some_and(|code| code != 0) && c.reason != LOST;
+    // Where the kubelet has it by default.
+    let usual = || format!("/var/log/pods/{}_{}_{}/{}/{}.log", c.namespace, c.pod, c.uid, c.name, c.attempt);
+    let log = if log.is_empty() { usual() } else { log };
+    bad.then(|| {
+        let (namespace, pod, uid, container) = (c.namespace.clone(), c.pod.clone(), c.uid.clone(), c.name.clone());
+        (c.finished_at, Ended { namespace, pod, uid, container, log: log.into() })
+    })
 }
 
 impl KeptContainer {
@@ -137,7 +163,6 @@ impl KeptSandbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Time;
 
     fn container(id: &str, phase: ContainerPhase, second: i64) -> Container {
         let text = Text::new("x");
@@ -165,16 +190,19 @@ mod tests {
     }
 
     fn details(id: &str, phase: ContainerPhase) -> Details {
-        Details::Container(ContainerDetails {
-            id: id.into(),
-            phase,
-            started_at: Time::from_timestamp(9, 0),
-            finished_at: (phase == ContainerPhase::Exited).then(|| Time::from_timestamp(10, 0)).flatten(),
-            exit_code: 3,
-            reason: "Error".into(),
-            message: Text::default(),
-            image: Text::default(),
-        })
+        Details::Container(
+            ContainerDetails {
+                id: id.into(),
+                phase,
+                started_at: Time::from_timestamp(9, 0),
+                finished_at: (phase == ContainerPhase::Exited).then(|| Time::from_timestamp(10, 0)).flatten(),
+                exit_code: 3,
+                reason: "Error".into(),
+                message: Text::default(),
+                image: Text::default(),
+            },
+            String::new(),
+        )
     }
 
     #[test]
@@ -198,9 +226,12 @@ mod tests {
         );
         let Some(Fact::Container(c)) = inventory.learned(&ask, details("a", Exited)) else { panic!("no news") };
         assert_eq!((c.exit_code, c.reason.as_str()), (Some(3), "Error"));
+        let logs: Vec<_> = inventory.take_ended().map(|ended| ended.log).collect();
+        assert_eq!(logs, [std::path::Path::new("/var/log/pods/x_x_x/x/0.log")]);
         assert!(inventory.wanted(64).is_empty());
         // A list that was under way when it ended must not bring it back.
         assert!(inventory.listed(list(&[a]), false).is_empty());
+        assert_eq!(inventory.take_ended().count(), 0, "an end is told once");
     }
 
     #[test]

@@ -52,8 +52,8 @@ pub(super) enum Ask {
 /// The status that was asked for.
 #[derive(Debug)]
 pub(super) enum Details {
-    /// ContainerStatus.
-    Container(ContainerDetails),
+    /// ContainerStatus, and where the container's log is; empty when the runtime does not say.
+    Container(ContainerDetails, String),
     /// PodSandboxStatus.
     Sandbox(SandboxDetails),
     /// The runtime answered without a status.
@@ -134,7 +134,10 @@ impl ReadOnlyRuntime {
             Ask::Container(id) => {
                 let request = ContainerStatusRequest { container_id: id.to_string() };
                 let answer = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
-                answer.status.map_or(Details::None, |s| Details::Container(convert::container_details(s)))
+                answer.status.map_or(Details::None, |mut s| {
+                    let log = std::mem::take(&mut s.log_path);
+                    Details::Container(convert::container_details(s), log)
+                })
             }
             Ask::Sandbox(id) => {
                 let request = PodSandboxStatusRequest { pod_sandbox_id: id.to_string() };

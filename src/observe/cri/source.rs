@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt};
+use tokio::sync::mpsc;
 use tonic::Status;
 
 use super::endpoint::connect;
@@ -17,6 +18,7 @@ use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
 use super::shelf::{Seen, Shelf};
 use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
+use crate::observe::ended::Told;
 use crate::observe::{Attempt, Failure, Outlet};
 
 /// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
@@ -27,6 +29,8 @@ pub struct CriSource {
     /// Outlives an attempt: what a container's start was stays true.
     inventory: Inventory,
     shelf: Shelf,
+    /// Who reads the logs of what ended badly.
+    ends: Option<mpsc::Sender<Told>>,
 }
 
 impl CriSource {
@@ -37,6 +41,20 @@ impl CriSource {
             pace: Pace::default(),
             inventory: Inventory::default(),
             shelf: Shelf::default(),
+            ends: None,
+        }
+    }
+
+    /// The same, which tells which containers ended badly.
+    pub fn telling(self, ends: mpsc::Sender<Told>) -> Self {
+        Self { ends: Some(ends), ..self }
+    }
+
+    /// Tells what was learned of ends, and then how it stands. Nobody waits for who reads logs.
+    fn tell_ends(&mut self, then: Told) {
+        let ended = self.inventory.take_ended().map(Told::Ended);
+        if let Some(ends) = &self.ends {
+            ended.chain([then]).for_each(|told| _ = ends.try_send(told));
         }
     }
 
@@ -48,10 +66,12 @@ impl CriSource {
 
 impl Attempt for CriSource {
     async fn attempt(&mut self, out: &mut Outlet) -> Failure {
-        match connect(&self.endpoint).await {
+        let failure = match connect(&self.endpoint).await {
             Ok(channel) => Watch::new(self, ReadOnlyRuntime::new(channel)).run(out).await,
             Err(failure) => failure,
-        }
+        };
+        self.tell_ends(Told::Away);
+        failure
     }
 }
 
@@ -227,7 +247,7 @@ impl<'a> Watch<'a> {
         self.details_due = None;
         let asks = self.source.inventory.wanted(self.source.pace.details);
         if asks.is_empty() {
-            return;
+            return self.source.tell_ends(Told::All);
         }
         let (runtime, deadline) = (self.runtime.clone(), self.source.pace.status_deadline);
         self.details = Some(Box::pin(stream::iter(asks).then(move |ask| {
@@ -257,6 +277,7 @@ impl<'a> Watch<'a> {
             }
             None => self.source.pace.spacing,
         };
+        self.source.tell_ends(Told::All);
         self.details = None;
         self.details_rest = Instant::now() + rest;
         self.details_due = Some(self.details_rest);

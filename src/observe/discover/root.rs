@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -260,6 +260,35 @@ impl Root {
     }
 }
 
+impl Root {
+    /// The last bytes of a file, at most `most`, and whether something stands before them. What a link leads out of the
+    /// directories `below` is not there.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn tail(
+        &self,
+        path: impl AsRef<Path>,
+        most: u64,
+        below: &'static [&'static str],
+    ) -> Result<(Vec<u8>, bool), Miss> {
+        let below: Vec<PathBuf> = below.iter().map(|dir| self.path(dir)).collect();
+        self.look(path, move |p| {
+            let path = fs::canonicalize(p)?;
+            if !below.iter().filter_map(|dir| fs::canonicalize(dir).ok()).any(|dir| path.starts_with(dir)) {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            file(&path)?;
+            let mut file = File::open(&path)?;
+            let begin = file.metadata()?.len().saturating_sub(most);
+            file.seek(SeekFrom::Start(begin))?;
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok((bytes, begin > 0))
+        })
+    }
+}
+
 /// Nothing else is opened: a pipe would wait for a writer.
 fn file(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
@@ -291,6 +320,26 @@ mod tests {
         assert_eq!(root.walk("/etc/pipe", |_| ()), Ok(()), "what looks below it does not wait for it");
         assert_eq!(root.read("/etc/none"), Err(Miss::Absent));
         assert_eq!(root.names("/etc").unwrap(), ["pipe", "x"]);
+    }
+
+    #[test]
+    fn the_end_of_a_file_and_of_none_that_lies_elsewhere() {
+        let temp = Temp::new();
+        temp.write("var/lib/docker/log", "0123456789");
+        temp.write("etc/shadow", "hunter2");
+        temp.write("var/log/pods/x", "");
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
+        link("var/lib/docker/log", "var/log/pods/0.log");
+        link("etc/shadow", "var/log/pods/1.log");
+        assert!(Command::new("mkfifo").arg(temp.path("var/log/pods/pipe")).status().unwrap().success());
+        let tail = |path: &str, most| temp.root().tail(path, most, &["/var/log", "/var/lib"]);
+        assert_eq!(tail("/var/log/pods/0.log", 4), Ok((b"6789".to_vec(), true)));
+        assert_eq!(tail("/var/log/pods/0.log", 10), Ok((b"0123456789".to_vec(), false)));
+        for elsewhere in ["/var/log/pods/1.log", "/etc/shadow", "/var/log/../../etc/shadow"] {
+            assert_eq!(tail(elsewhere, 4), Err(Miss::Absent), "{elsewhere}");
+        }
+        assert_eq!(tail("/var/log/pods/pipe", 4), Err(Miss::Unreadable));
+        assert_eq!(tail("/var/log/pods", 4), Err(Miss::Unreadable));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use tokio::time::timeout;
 
 use super::failed;
@@ -17,6 +17,8 @@ use crate::observe::{Attempt, Failure, Outlet};
 
 /// Longest that the reading thread may be silent: it looks twice a second.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How far back the first look goes, as in the journal: what is older explains nothing of now.
+const BACK: TimeDelta = TimeDelta::minutes(30);
 /// How often a log without news says that it was looked at.
 const ALIVE: Duration = Duration::from_secs(10);
 
@@ -64,7 +66,7 @@ impl Attempt for FileSource {
             Err(error) => return self.failure(&error),
         };
         let (mut lines, mut entries, mut told) = (LogLines::new(self.of, false), Vec::new(), Instant::now());
-        let mut grows = false;
+        let (mut grows, mut backlog) = (false, true);
         loop {
             let Ok(tail) = timeout(SILENCE, from.recv()).await else {
                 self.hanging = Some(reader);
@@ -88,6 +90,7 @@ impl Attempt for FileSource {
                         lines.flush(&mut entries);
                     }
                     self.place = Some(place);
+                    backlog = false;
                     out.live().await;
                     if told.elapsed() >= ALIVE && entries.is_empty() {
                         out.say(Fact::Alive).await;
@@ -96,8 +99,14 @@ impl Attempt for FileSource {
                 }
             }
             for entry in entries.drain(..) {
-                out.say(Fact::Log(Box::new(entry))).await;
                 told = Instant::now();
+                let old = entry.at < Utc::now() - BACK;
+                let fact = Fact::Log(Box::new(entry));
+                match backlog {
+                    true if old => {}
+                    true => out.say_backlog(fact).await,
+                    false => out.say(fact).await,
+                }
             }
         }
     }

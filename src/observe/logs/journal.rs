@@ -22,6 +22,8 @@ use crate::observe::{Attempt, Failure, Outlet};
 const SINCE: &str = "--since=-30min";
 /// Longest silence of journalctl while it has a backlog to tell: it may have to search a large journal on a slow disk.
 const SILENCE: Duration = Duration::from_secs(20);
+/// How often a journalctl that follows and is silent is looked at: a quiet log looks like one that was stopped.
+const LOOK: Duration = Duration::from_secs(10);
 /// A record is complete when nothing has come for so long.
 const QUIET: Duration = Duration::from_millis(250);
 /// How long a journalctl that was at its end may take to be gone.
@@ -39,6 +41,7 @@ pub struct JournalSource {
     root: Root,
     cursor: Option<String>,
     silence: Duration,
+    look: Duration,
     /// Starts journalctl.
     aside: Aside,
 }
@@ -47,6 +50,23 @@ struct Running {
     child: Child,
     lines: CappedLines<ChildStdout>,
     words: JoinHandle<Vec<u8>>,
+}
+
+/// What a journalctl tells.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// What there is, and then it ends.
+    Backlog,
+    /// What comes, for ever.
+    News,
+}
+
+impl Running {
+    /// The state of the process as the kernel has it: `S` sleeps, `T` was stopped.
+    fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()?)).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
+    }
 }
 
 impl JournalSource {
@@ -59,6 +79,7 @@ impl JournalSource {
             root: Root::live(),
             cursor: None,
             silence: SILENCE,
+            look: LOOK,
             aside: Aside::default(),
         }
     }
@@ -71,6 +92,11 @@ impl JournalSource {
     /// The same with another longest silence while there is a backlog to tell.
     pub fn with_silence(self, silence: Duration) -> Self {
         Self { silence, ..self }
+    }
+
+    /// The same with another time between two looks at a journalctl that is silent.
+    pub fn with_look(self, look: Duration) -> Self {
+        Self { look, ..self }
     }
 
     async fn start(&self, more: &[String]) -> Result<Running, Failure> {
@@ -103,19 +129,28 @@ impl JournalSource {
         if self.of == LogOf::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
     }
 
-    /// Reads until journalctl ends or is silent for `silence`. True when it told anything.
-    async fn read(
-        &mut self,
-        running: &mut Running,
-        silence: Option<Duration>,
-        out: &mut Outlet,
-    ) -> Result<bool, Failure> {
+    /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True when it
+    /// told anything.
+    async fn read(&mut self, running: &mut Running, what: Part, out: &mut Outlet) -> Result<bool, Failure> {
         let mut lines = LogLines::new(self.of, true);
         let (mut entries, mut told, mut heard) = (Vec::new(), false, Instant::now());
         loop {
-            let wait = if lines.is_open() { QUIET } else { silence.unwrap_or(Duration::from_secs(3600)) };
+            let wait = match what {
+                _ if lines.is_open() => QUIET,
+                Part::Backlog => self.silence,
+                Part::News => self.look,
+            };
             match timeout(wait, running.lines.next()).await {
                 Err(_) if lines.is_open() => lines.flush(&mut entries),
+                Err(_) if what == Part::News => match running.state() {
+                    Some('T' | 't') => {
+                        let tried = format!("journalctl --follow {}: it was stopped", self.what());
+                        return Err(Failure::Retry(failed(tried, ErrorKind::Other, "")));
+                    }
+                    // It waits for news.
+                    Some('S') => out.say(Fact::Alive).await,
+                    _ => {}
+                },
                 Err(_) => {}
                 Ok(Ok(Some(Line::Whole(line)))) => {
                     heard = Instant::now();
@@ -127,15 +162,15 @@ impl JournalSource {
                 }
                 Ok(Ok(None) | Err(_)) => {
                     lines.flush(&mut entries);
-                    say(&mut entries, out).await;
+                    say(&mut entries, what, out).await;
                     return Ok(told);
                 }
             }
             if !entries.is_empty() {
-                say(&mut entries, out).await;
+                say(&mut entries, what, out).await;
                 heard = Instant::now();
             }
-            if silence.is_some_and(|silence| heard.elapsed() > silence) {
+            if what == Part::Backlog && heard.elapsed() > self.silence {
                 let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
                 return Err(Failure::Retry(failed(
                     tried,
@@ -202,7 +237,7 @@ impl JournalSource {
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
         let mut running = self.start(&[start]).await?;
-        let told = self.read(&mut running, Some(self.silence), out).await?;
+        let told = self.read(&mut running, Part::Backlog, out).await?;
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
@@ -215,7 +250,7 @@ impl JournalSource {
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
         let mut running = self.start(&["--follow".into(), "--no-tail".into(), start]).await?;
         out.live().await;
-        self.read(&mut running, None, out).await?;
+        self.read(&mut running, Part::News, out).await?;
         Err(self.end(running).await.unwrap_or_else(|| {
             Failure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
         }))
@@ -231,9 +266,13 @@ impl Attempt for JournalSource {
     }
 }
 
-async fn say(entries: &mut Vec<crate::observation::LogEntry>, out: &mut Outlet) {
+async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: Part, out: &mut Outlet) {
     for entry in entries.drain(..) {
-        out.say(Fact::Log(Box::new(entry))).await;
+        let fact = Fact::Log(Box::new(entry));
+        match what {
+            Part::Backlog => out.say_backlog(fact).await,
+            Part::News => out.say(fact).await,
+        }
     }
 }
 

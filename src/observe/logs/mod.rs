@@ -1,15 +1,17 @@
-//! Owns the logs of kubelet, runtime and kernel as sources, from the journal or from a file.
+//! Owns the logs of kubelet, runtime and kernel as sources, from the journal or from a file, and the ends of containers' own.
 //! It must not know what a line means: that is the decoders'.
 
 mod capped;
 mod entry;
 mod file;
 mod journal;
+mod last_words;
 mod lines;
 mod tail;
 
 pub use file::FileSource;
 pub use journal::{JournalSource, journal_is_readable};
+pub use last_words::LastWords;
 pub use lines::LogOf;
 
 use super::discover::LogPlan;

@@ -45,6 +45,6 @@ impl Node {
     }
 
     pub fn placed(&mut self) -> Placed {
-        Placer::default().place_all(&self.model.snapshot()).remove(0)
+        Placer::default().place_all(&self.model.snapshot(), self.at).remove(0)
     }
 }

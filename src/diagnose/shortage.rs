@@ -1,0 +1,105 @@
+//! Owns the arithmetic of a shortage: what a pod that is not placed asks for, beside what the freest node has left.
+//! It must not reckon where nodes are hidden from us: then the scheduler's own count is all there is.
+
+use crate::model::requests::requests;
+use crate::model::{NodeRoom, Snapshot};
+use crate::objects::{Quantity, Resource};
+use crate::pipeline::{Placed, Stage};
+
+use super::scheduler::split;
+
+/// For each resource that no open node has enough of, the name of its place in the runbook's texts and a sentence.
+pub(super) fn shortages(placed: &Placed, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let Some(pod) = placed.facts.object().filter(|_| placed.place.stage == Stage::Scheduling) else {
+        return Vec::new();
+    };
+    let event = placed.facts.event(&["FailedScheduling"]).map(|e| split(&e.message));
+    let condition = pod.status.condition("PodScheduled").map(|c| split(&c.message));
+    let nodes = event.and_then(|s| s.nodes).or(condition.and_then(|s| s.nodes));
+    // The scheduler looked at as many nodes as are known here: none is hidden.
+    if nodes.is_none() || nodes != i64::try_from(snapshot.nodes.len()).ok() {
+        return Vec::new();
+    }
+    let mut asked = requests(&pod.spec);
+    asked.set(Resource::Pods, Quantity::whole(1));
+    let rooms = snapshot.rooms();
+    asked.iter().filter_map(|(resource, asks)| Some((place(resource), sentence(resource, asks, rooms)?))).collect()
+}
+
+fn place(resource: &Resource) -> &'static str {
+    match resource {
+        Resource::Cpu => "short_cpu",
+        Resource::Memory => "short_memory",
+        Resource::EphemeralStorage => "short_storage",
+        Resource::Pods => "short_pods",
+        Resource::Other(_) => "short_extended",
+    }
+}
+
+fn sentence(resource: &Resource, asks: Quantity, rooms: &[NodeRoom]) -> Option<String> {
+    let open: Vec<&NodeRoom> = rooms.iter().filter(|room| !room.closed).collect();
+    let left = |room: &NodeRoom| room.left.get(resource).unwrap_or_default();
+    let freest = open.iter().max_by_key(|room| left(room))?;
+    if left(freest) >= asks {
+        return None;
+    }
+    let name = resource.name();
+    let all = freest.allocatable.get(resource).unwrap_or_default();
+    let which = match (open.len(), rooms.len()) {
+        (1, 1) => format!("{} has", freest.node),
+        (open, all) if open == all => format!("the freest of {all} nodes, {}, has", freest.node),
+        (open, _) => format!("the freest of {open} nodes without a taint, {}, has", freest.node),
+    };
+    let left = left(freest).max(Quantity::ZERO);
+    Some(format!("The pod asks for {asks} {name}; {which} {left} left of {all}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::tests::fixture::Node;
+
+    fn pod(name: &str, node: &str, cpu: &str) -> Fact {
+        let status = match node {
+            "" => {
+                json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                "message": "0/3 nodes are available: 1 node(s) had untolerated taint {a: }, 2 Insufficient cpu."}]})
+            }
+            _ => json!({"phase": "Running"}),
+        };
+        let pod = json!({"metadata": {"name": name, "namespace": "n", "uid": name}, "status": status, "spec": {"nodeName": node,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}});
+        Fact::Pod(serde_json::from_value(pod).unwrap())
+    }
+
+    fn node(name: &str, cpu: &str, taints: serde_json::Value) -> Fact {
+        let node = json!({"metadata": {"name": name, "uid": name}, "spec": {"taints": taints},
+            "status": {"allocatable": {"cpu": cpu, "pods": "110"}}});
+        Fact::Node(serde_json::from_value(node).unwrap())
+    }
+
+    fn said(nodes: Vec<Fact>, pods: Vec<Fact>) -> Vec<(&'static str, String)> {
+        let mut known = Node::new();
+        known.list(Source::ApiNode, nodes);
+        known.list(Source::ApiPods, pods);
+        let snapshot = known.snapshot();
+        let placed = crate::pipeline::Placer::default().place_all(&snapshot, known.at);
+        shortages(placed.iter().find(|p| p.facts.name == "big").unwrap(), &snapshot)
+    }
+
+    #[test]
+    fn what_is_asked_beside_what_the_freest_open_node_has() {
+        let three = || {
+            let tainted = json!([{"key": "a", "effect": "NoSchedule"}]);
+            vec![node("w1", "4", json!([])), node("w2", "8", json!([])), node("m", "64", tainted)]
+        };
+        let pods = || vec![pod("big", "", "4"), pod("a", "w1", "500m"), pod("b", "w2", "6800m")];
+        let want = "The pod asks for 4 cpu; the freest of 2 nodes without a taint, w1, has 3500m left of 4.";
+        assert_eq!(said(three(), pods()), [("short_cpu", want.to_owned())]);
+        assert_eq!(said(three()[..2].to_vec(), pods()), [], "a third node is hidden from us");
+        assert_eq!(said(three(), vec![pod("big", "", "3"), pod("a", "w1", "500m")]), [], "it is not cpu");
+    }
+}

@@ -1,0 +1,134 @@
+//! Owns tests of whole diagnoses: what a node shows, and which cause is told first.
+//! It must not test a single rule: each carries its own examples.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::{Doctor, HEALTHY, Rounds, UNKNOWN};
+use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use crate::pipeline::tests::fixture::Node;
+use crate::runbook::Runbook;
+
+fn pod(status: Value) -> Fact {
+    let mut pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
+        "restartPolicy": "Always", "containers": [{"name": "app", "readinessProbe": {}}], "initContainers": [{"name": "init"}]}});
+    pod["status"] = status;
+    Fact::Pod(serde_json::from_value(pod).unwrap())
+}
+
+fn causes(node: &mut Node) -> Vec<String> {
+    let (snapshot, now) = (node.snapshot(), node.at);
+    let mut rounds = Rounds::default();
+    let placed = rounds.placer.place_all(&snapshot, now);
+    let found = rounds.make(&placed, &snapshot, now);
+    found.pods["u"].findings.iter().map(|f| f.cause.to_string()).collect()
+}
+
+fn event(uid: &str, reason: &str, message: &str, at: Time) -> Fact {
+    let event = json!({"metadata": {"name": uid, "uid": uid}, "reason": reason, "message": message, "type": "Warning",
+        "count": 8, "firstTimestamp": at, "lastTimestamp": at, "involvedObject": {"kind": "Pod", "namespace": "n", "name": "p",
+        "uid": "u", "fieldPath": "spec.containers{app}"}});
+    Fact::Event(serde_json::from_value(event).unwrap())
+}
+
+#[test]
+fn a_probe_of_the_run_before_a_boot_says_nothing_of_this_run() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ago = |s: i64| at - TimeDelta::seconds(s);
+    let lost = json!({"exitCode": 255, "reason": "Unknown", "startedAt": ago(9000), "finishedAt": ago(100)});
+    let status = |state: Value, ready: bool| {
+        json!({"phase": "Running", "startTime": ago(9000), "conditions": [{"type": "Initialized", "status": "True"},
+            {"type": "ContainersReady", "status": if ready { "True" } else { "False" }, "lastTransitionTime": ago(50)},
+            {"type": "Ready", "status": if ready { "True" } else { "False" }, "lastTransitionTime": ago(50)}],
+            "containerStatuses": [{"name": "app", "ready": ready, "started": true, "restartCount": 1,
+            "containerID": "containerd://2", "state": state, "lastState": {"terminated": lost}}]})
+    };
+    let running = json!({"running": {"startedAt": ago(60)}});
+    let timeout = "Readiness probe failed: Get \"http://10.0.0.5:8080/\": context deadline exceeded";
+    node.list(Source::ApiEvents, vec![event("e", "Unhealthy", timeout, ago(5000))]);
+    node.list(Source::ApiPods, vec![pod(status(running.clone(), true))]);
+    assert_eq!(causes(&mut node), ["run.lost-state"], "what is left to say is why it was started again");
+    node.say(
+        Source::ApiEvents,
+        event("f", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 404", at),
+    );
+    node.say(Source::ApiPods, pod(status(running, false)));
+    assert_eq!(causes(&mut node)[0], "probe.readiness-failing");
+}
+
+#[test]
+fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended = json!({"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at, "containerID": "containerd://1"});
+    let status = json!({"phase": "Running", "startTime": at, "containerStatuses": [{"name": "app", "restartCount": 30,
+        "containerID": "containerd://1", "state": {"terminated": ended}}],
+        "conditions": [{"type": "Initialized", "status": "True"}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    let refused = "Failed to get status for pod: Get \"https://10.0.0.1:6443/api/v1/namespaces/n/pods/p\": dial tcp 10.0.0.1:6443: connect: connection refused";
+    let what = LogKind::Other { message: refused.into() };
+    let entry = LogEntry { at, severe: true, pod: "n/p".into(), uid: "u".into(), what };
+    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    assert_eq!(causes(&mut node), ["run.app-completed"]);
+}
+
+#[test]
+fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended =
+        json!({"exitCode": 1, "reason": "Error", "startedAt": at, "finishedAt": at, "containerID": "containerd://1"});
+    let status = json!({"phase": "Running", "startTime": at, "containerStatuses": [{"name": "app", "restartCount": 3,
+        "containerID": "containerd://1", "state": {"terminated": ended}}],
+        "conditions": [{"type": "Initialized", "status": "True"}]});
+    node.list(Source::ApiPods, vec![pod(status)]);
+    for n in 1..9 {
+        let what = LogKind::Output { container: "app".into(), line: format!("word {n}").into() };
+        let entry = LogEntry { at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
+        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+    }
+    let (snapshot, now) = (node.snapshot(), node.at);
+    let mut rounds = Rounds::default();
+    let placed = rounds.placer.place_all(&snapshot, now);
+    let found = rounds.make(&placed, &snapshot, now);
+    let evidence = &found.pods["u"].findings[0].evidence;
+    let words: Vec<&str> =
+        evidence.iter().filter(|e| e.source == Source::ContainerLog).map(|e| e.text.as_str()).collect();
+    assert_eq!(words, ["word 4", "word 5", "word 6", "word 7", "word 8"]);
+}
+
+fn said_of_node(kind: &str, status: &str) -> String {
+    let mut known = Node::new();
+    let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});
+    let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
+    let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready, other]}});
+    known.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(node).unwrap())]);
+    let doctor = Doctor { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
+    doctor.node("w", false).top().unwrap().cause.to_string()
+}
+
+#[test]
+fn a_condition_that_no_rule_knows_is_not_well() {
+    assert_eq!(said_of_node("FabricBrokenProblem", "True"), UNKNOWN);
+    assert_eq!(said_of_node("FabricBrokenProblem", "False"), HEALTHY);
+    assert_eq!(said_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
+}
+
+#[test]
+fn a_schedulers_log_is_taken_apart_as_its_event_is() {
+    let mut node = Node::new();
+    let text = "Unable to schedule pod; no fit; waiting: 0/3 nodes are available: 1 node(s) had untolerated taint {a: }, \
+                2 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
+    let line = LogEntry {
+        at: node.at,
+        severe: true,
+        pod: "n/p".into(),
+        uid: "".into(),
+        what: LogKind::Other { message: text.into() },
+    };
+    node.say(Source::OtherLog, Fact::Log(Box::new(line)));
+    let doctor = Doctor { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
+    let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
+    assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);
+}

@@ -1,0 +1,90 @@
+//! Owns the last lines that containers wrote before they ended badly, each read once.
+//! It must not read more than the end of a file, nor one outside of where logs lie: what it is told are paths on a node
+//! whose pods may mount its directories.
+
+use tokio::sync::mpsc;
+
+use super::failed;
+use crate::decode::cri_log;
+use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
+use crate::observe::discover::{Miss, Root};
+use crate::observe::ended::{Ended, Told};
+use crate::observe::{Attempt, Failure, Outlet};
+use crate::text::Text;
+
+/// How much of a log's end is read, bytes, and how many lines of that are told.
+const TAIL: (u64, usize) = (8 * 1024, 20);
+/// Where logs lie, links followed: docker's are links to its own directory.
+const BELOW: [&str; 2] = ["/var/log", "/var/lib"];
+
+/// The logs of containers that ended badly, as the runtime's source tells of them.
+#[derive(Debug)]
+pub struct LastWords {
+    root: Root,
+    ends: mpsc::Receiver<Told>,
+}
+
+impl LastWords {
+    /// Reads below `root` what `ends` tells of.
+    pub fn new(root: Root, ends: mpsc::Receiver<Told>) -> Self {
+        Self { root, ends }
+    }
+
+    async fn read(&self, ended: &Ended) -> Result<Vec<(Time, String)>, Miss> {
+        let (root, path) = (self.root.clone(), ended.log.clone());
+        let look = move || root.tail(path, TAIL.0, &BELOW);
+        let (bytes, cut) = tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))?;
+        Ok(cri_log(&bytes, cut, TAIL.1))
+    }
+}
+
+impl Attempt for LastWords {
+    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+        loop {
+            let ended = match self.ends.recv().await {
+                Some(Told::Ended(ended)) => ended,
+                Some(Told::All) if out.is_live() => {
+                    out.say(Fact::Alive).await;
+                    continue;
+                }
+                Some(Told::All) => {
+                    out.live().await;
+                    continue;
+                }
+                Some(Told::Away) => {
+                    let error = failed("ask the runtime which containers ended", ErrorKind::Unreachable, "");
+                    out.state(SourceState::Retrying { at: None, error }).await;
+                    continue;
+                }
+                None => return Failure::Off("the runtime is not observed any more".into()),
+            };
+            let tried = |miss| format!("read {}: {miss}", ended.log.display());
+            match self.read(&ended).await {
+                Ok(lines) => {
+                    for (at, line) in lines {
+                        out.say_backlog(Fact::Log(Box::new(entry(&ended, at, &line)))).await;
+                    }
+                }
+                // It was collected with its container, or is kept in another way.
+                Err(Miss::Absent | Miss::Unreadable) => {}
+                Err(miss @ Miss::Hangs) => {
+                    let fix = "look whether its file system answers";
+                    return Failure::Retry(failed(tried(miss), ErrorKind::Timeout, fix));
+                }
+                Err(miss @ Miss::Denied) => {
+                    return Failure::Forbidden(failed(tried(miss), ErrorKind::Denied, "run as root"));
+                }
+            }
+        }
+    }
+}
+
+fn entry(ended: &Ended, at: Time, line: &str) -> LogEntry {
+    LogEntry {
+        at,
+        severe: false,
+        pod: format!("{}/{}", ended.namespace, ended.pod).into(),
+        uid: ended.uid.clone(),
+        what: LogKind::Output { container: ended.container.clone(), line: Text::new(line) },
+    }
+}
