@@ -66,7 +66,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Config(args)) => config::run(&args.or(look)),
         None => demo::screen(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => {
-            Err(Failure::usage("a flag of the screen before a command that has none", "the flag behind the command"))
+            Err(Failure::usage("flags of the screen before a command: they are for the screen", "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii"))
         }
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),

@@ -77,13 +77,16 @@ impl Doctor<'_> {
     pub fn pod(&self, placed: &Placed) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
-        let short = shortage::shortages(placed, self.snapshot);
+        let stage = placed.place.stage;
+        let mut worked_out = shortage::shortages(placed, self.snapshot);
+        if stage < Stage::Start {
+            worked_out.extend(vars::held_by(&placed.facts).map(|holder| ("held_by", holder)));
+        }
         let vars = |container: &str| {
             let mut vars = vars::of_pod(placed, container, unit, self.now);
-            vars.extend(short.iter().map(|(name, sentence)| ((*name).to_owned(), sentence.clone())));
+            vars.extend(worked_out.iter().map(|(name, sentence)| ((*name).to_owned(), sentence.clone())));
             vars
         };
-        let stage = placed.place.stage;
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
         let mut findings = judge(&bench, &signals);
         let well = stage == Stage::Running && matches!(placed.place.state, StageState::Active | StageState::Done);

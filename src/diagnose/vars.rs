@@ -24,9 +24,6 @@ pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: 
     if let Some(since) = place.since {
         put("waited", &human_duration((now - since).max(chrono::TimeDelta::zero())));
     }
-    if let Some(held_by) = held_by(facts) {
-        put("held_by", &held_by);
-    }
     if let Some(sandbox) = facts.sandbox() {
         put("sandbox_id", &sandbox.id);
     }
@@ -79,7 +76,7 @@ pub(super) fn of_node(name: &str, runtime_unit: &str) -> Vars {
 
 /// What holds the name that the runtime says is reserved, as far as the runtime lists it: a container or sandbox that is
 /// listed can be removed, one that is not is still being made.
-fn held_by(facts: &PodFacts) -> Option<String> {
+pub(super) fn held_by(facts: &PodFacts) -> Option<String> {
     let waiting = facts.object().into_iter().flat_map(|p| p.status.all_containers());
     let waiting = waiting.filter_map(|c| c.state.waiting.as_ref()).map(|w| &w.message);
     let id = waiting.chain(facts.events.iter().map(|e| &e.message)).find_map(|text| holder(text))?;
@@ -152,7 +149,7 @@ mod tests {
         let mut node = Node::new();
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
         node.list(Source::Cri, Vec::new());
-        let said = |node: &mut Node| of_pod(&node.placed(), "c", "containerd", node.at)["held_by"].clone();
+        let said = |node: &mut Node| held_by(&node.placed().facts).unwrap();
         assert_eq!(said(&mut node), "9f8e7d6c, which the runtime does not list: it is still being made");
         node.list(Source::Cri, vec![Fact::Container(serde_json::from_value(container).unwrap())]);
         assert_eq!(said(&mut node), "container c of attempt 1 (created, 9f8e7d6c)");
