@@ -11,6 +11,7 @@ mod live;
 mod out;
 mod pleg;
 mod pods;
+mod progress;
 mod record;
 mod runbook;
 mod watch;
