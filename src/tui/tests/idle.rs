@@ -60,7 +60,7 @@ fn ten_pods_that_change_every_second_cost_less_than_eight_kilobytes() {
     let change = |node: &mut Node, second: usize| {
         for i in 0..10 {
             let at = (second * 10 + i) % 110;
-            let waiting = (second % 2 == 0).then_some(("ErrImagePull", "rpc error: code = NotFound"));
+            let waiting = second.is_multiple_of(2).then_some(("ErrImagePull", "rpc error: code = NotFound"));
             node.pod("shop", &format!("pod-{at:03}-6d4cf56db6-x2xkq"), waiting);
         }
     };
