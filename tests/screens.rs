@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::session::Session;
-use kpodtrace::tui::{App, Options, Theme};
+use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
 use kpodtrace::view::Moment;
 use ratatui::buffer::Buffer;
 
@@ -48,7 +48,11 @@ fn press(app: &mut App, keys: &str) {
 }
 
 fn check(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
+    check_file(&format!("tests/snapshots/{name}.txt"), found);
+}
+
+fn check_file(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("KPODTRACE_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, found).unwrap();
@@ -128,4 +132,37 @@ fn ascii_holds_nothing_else() {
     }
     check("list-ascii-80x24", &list);
     check("help-ascii-80x24", &help);
+}
+
+#[test]
+fn what_is_asked_of_the_table() {
+    for (width, height) in SIZES {
+        let mut app = app(Theme::new(true, false));
+        app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+        press(&mut app, "/status:back !ns:s-crashloop-exit1\n");
+        app.draw(width, height);
+        press(&mut app, "ssS");
+        check(&format!("asked-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1b/pod:x");
+        check(&format!("asked-wrong-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1b:so");
+        check(&format!("palette-{width}x{height}"), &text(&app.draw(width, height)));
+    }
+}
+
+#[test]
+fn the_help_of_each_pane() {
+    let mut app = app(Theme::new(true, false));
+    app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+    for pane in ["1", "2", "6"] {
+        press(&mut app, pane);
+        press(&mut app, "?");
+        check(&format!("help-{pane}-80x60"), &text(&app.draw(80, 60)));
+        press(&mut app, "?");
+    }
+}
+
+#[test]
+fn the_documentation_of_the_keys_is_the_table() {
+    check_file("docs/keys.md", &keys_text(&Keymap::default()));
 }

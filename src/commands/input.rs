@@ -3,6 +3,7 @@
 
 use chrono::{SecondsFormat, TimeDelta};
 
+use super::progress::Progress;
 use super::{Failure, live, out};
 use crate::cli::{At, Input};
 use crate::observation::Time;
@@ -26,11 +27,13 @@ pub fn open(input: &Input) -> Result<Session, Failure> {
     let Some(path) = &input.from else {
         return Err(Failure::usage("an input is needed here", "--from PATH"));
     };
+    let progress = Progress::of(path);
     let mut session = Session::open(path)?;
     if let Some(at) = input.at {
         let to = resolve(at, session.span())?;
         session.seek(to)?;
     }
+    drop(progress);
     for skipped in session.skipped() {
         out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
     }
