@@ -11,6 +11,8 @@ use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::view::{NodeView, ResourceLine, Threshold, bytes};
 
+/// Width from which pods without a limit are told.
+const WIDE: usize = 100;
 /// Cells of a bar.
 const BAR: usize = 6;
 /// From this share on something is marked as nearly full.
@@ -29,12 +31,12 @@ pub fn resources(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'stat
         return lines;
     }
     let head = ["", "FOR PODS", "REQUESTED", "", "", "LIMITS", "IN USE", ""];
-    let rows = view.resources.iter().map(row).collect();
+    let rows = view.resources.iter().map(|r| row(r, cells >= WIDE)).collect();
     lines.extend(table(&head, rows, cells, theme));
     lines
 }
 
-fn row(r: &ResourceLine) -> Vec<Cell> {
+fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
     let share = r.requested.share_of(r.allocatable);
     let role = match share {
         Some(s) if s > 1.0 => Role::Trouble,
@@ -54,7 +56,7 @@ fn row(r: &ResourceLine) -> Vec<Cell> {
         text(bar(share.unwrap_or(0.0), BAR)).role(role),
         number(limits),
         number(used.map(|u| both(u, r.capacity)).unwrap_or_default()),
-        text(if r.unbounded > 0 && r.resource.is_bytes() && !is_pods {
+        text(if wide && r.unbounded > 0 && r.resource.is_bytes() && !is_pods {
             format!("{} pods without limit", r.unbounded)
         } else {
             String::new()
