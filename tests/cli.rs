@@ -425,3 +425,46 @@ fn one_nodes_state_is_never_told_under_anothers_name() {
         (Some("node-a"), Some("Ready"))
     );
 }
+
+#[test]
+fn pods_are_filtered_and_sorted_as_on_the_screen() {
+    let names = |args: &[&str]| {
+        let list = json(&[&["pods", "--from", RECORDING, "-o", "json"], args].concat());
+        let name = |pod: &Value| format!("{}/{}", pod["namespace"].as_str().unwrap(), pod["name"].as_str().unwrap());
+        list["pods"].as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    let web = names(&["--filter", "ns:healthy-web", "--sort", "name"]);
+    assert!(web.len() == 2 && web.iter().all(|name| name.starts_with("s-healthy-web/")), "{web:?}");
+    let mut back = names(&["--filter", "ns:healthy-web", "--sort", "-name"]);
+    back.reverse();
+    assert_eq!(back, web);
+    let all = names(&[]).len();
+    assert_eq!(names(&["--filter", "!ns:healthy-web"]).len(), all - 2);
+    for (args, said) in [(["--filter", "pod:x"], "no field pod"), (["--sort", "size"], "no column \"size\"")] {
+        let (code, out, err) = run(&[&["pods", "--from", RECORDING], &args[..]].concat());
+        assert!(code == 2 && out.is_empty() && err.contains(said), "{code} {err}");
+    }
+}
+
+#[test]
+fn the_configuration_is_printed_and_a_wrong_one_refused() {
+    let dir = scratch("config");
+    let file = dir.join("kpodtrace/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let run = |args: &[&str]| told(command(args).env("XDG_CONFIG_HOME", &dir).output().unwrap());
+    std::fs::write(&file, "theme = 'light'\n").unwrap();
+    let (code, out, _) = run(&["config", "--no-mouse"]);
+    assert_eq!(code, 0);
+    let line = |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_owned();
+    assert!(line("theme = \"light\"").ends_with(&format!("# {}:1", file.display())), "{out}");
+    assert!(line("mouse = false").ends_with("# --no-mouse") && line("frames = 10").ends_with("# default"), "{out}");
+    std::fs::write(&file, out).unwrap();
+    assert_eq!(run(&["config"]).0, 0, "what is printed is read");
+    std::fs::write(&file, "\nthem = 'light'\n").unwrap();
+    for args in [&["config"][..], &["demo"], &["--from", RECORDING]] {
+        let (code, out, err) = run(args);
+        assert!(code == 2 && out.is_empty(), "{args:?} {code}");
+        assert!(err.contains(&format!("{}:2: unknown field `them`", file.display())), "{err}");
+    }
+    assert_eq!(run(&["pods", "--from", RECORDING]).0, 0, "what prints does not depend on it");
+}

@@ -6,11 +6,11 @@ mod common;
 use std::path::Path;
 
 use chrono::TimeDelta;
-use common::{capture, imported, moment_of};
+use common::{capture, fact, moment_of, with};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::objects::{Quantity, Resource};
-use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
+use kpodtrace::observation::{Observation, Sequencer, Source, Time};
 use kpodtrace::session::Session;
 use kpodtrace::view::{EventLine, Health, KubeletView, Moment, NodeView, Phase, events, life, restart_strip};
 use serde_json::{Value, json};
@@ -24,25 +24,6 @@ fn incident(time: &str) -> Moment {
     let mut session = Session::open(&path).unwrap();
     session.seek(at(time)).unwrap();
     session.moment()
-}
-
-fn fact(kind: &str, value: Value) -> Fact {
-    serde_json::from_value(json!({"kind": kind, "value": value})).unwrap()
-}
-
-/// The capture, and what a source says behind it.
-fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> Moment {
-    let import = imported(&capture(scenario));
-    let mut model = Model::default();
-    import.observations.into_iter().for_each(|o| model.apply(o));
-    for (source, kind, value) in facts {
-        let mut sequencer = Sequencer::new(*source);
-        let mut stamp = sequencer.stamp(u64::MAX, import.end);
-        stamp.seq = 1_000_000 + facts.iter().position(|f| f.2 == *value).unwrap() as u64;
-        stamp.epoch = u32::MAX;
-        model.apply(Observation { stamp, fact: fact(kind, value.clone()) });
-    }
-    Moment::new(model.snapshot(), &mut Rounds::default(), import.end)
 }
 
 fn names(victims: &[kpodtrace::view::Victim]) -> Vec<&str> {

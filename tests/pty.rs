@@ -137,7 +137,8 @@ impl Session {
 
     fn is_restored(&self) -> bool {
         let screen = self.screen.screen();
-        !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+        let mouse = screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None;
+        !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste() && !mouse
     }
 
     fn is_raw(&self) -> bool {
@@ -180,10 +181,16 @@ fn keys_and_sizes() {
     s.press("\x1b");
     s.wait("all again", |s| s.text().contains("? help"));
     s.press("?");
-    s.wait_for("EVERYWHERE");
+    s.wait_for("EVERY PANE");
     s.press("?");
     s.wait_for("NAMESPACE/POD");
-    s.press("p");
+    s.press(":help\r");
+    s.wait_for("EVERY PANE");
+    s.press("?:nonsense\r");
+    s.wait_for("no command nonsense");
+    s.press(":runb\t\r");
+    s.wait_for("CAUSE");
+    s.press("1p");
     s.wait_for("PAUSED");
     s.press("p");
     s.resize(50, 160);
@@ -206,6 +213,67 @@ fn an_input_is_played_from_its_begin_and_in_ascii() {
     s.press("q");
     assert_eq!(s.end(), 0);
     assert!(s.seen.is_ascii());
+}
+
+#[test]
+fn the_mouse_selects_opens_goes_to_tabs_and_is_given_back() {
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
+    s.wait_for("▸s-");
+    assert_eq!(s.screen.screen().mouse_protocol_mode(), vt100::MouseProtocolMode::PressRelease);
+    let row = s.text().lines().position(|l| l.starts_with('▸')).unwrap() + 1;
+    // Columns and lines count from 1; a press, and a release.
+    let click = |x: usize, y: usize| format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m");
+    s.press(&click(5, row + 2));
+    s.wait("the third row selected", |s| s.text().lines().nth(row + 1).is_some_and(|l| l.starts_with('▸')));
+    s.press(&click(78, 24));
+    s.wait_for("CAUSE");
+    s.press("1");
+    s.wait_for("NAMESPACE/POD");
+    s.press(&(click(5, row) + &click(5, row)));
+    s.wait_for("WHY");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+    assert!(s.is_restored());
+}
+
+#[test]
+fn without_the_mouse_nothing_is_said_of_it() {
+    let args = [env!("CARGO_BIN_EXE_kpodtrace"), "--no-mouse", "--from", "assets/demo/incident.kpt"];
+    let mut s = Session::start(&args, &[]);
+    s.wait_for("▸s-");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+    let seen = String::from_utf8_lossy(&s.seen).into_owned();
+    assert!(["?1000", "?1002", "?1003", "?1006", "?1015"].iter().all(|mode| !seen.contains(mode)));
+}
+
+#[test]
+fn a_name_is_copied_by_the_terminal() {
+    let args = [env!("CARGO_BIN_EXE_kpodtrace"), "--filter", "healthy-web", "--from", "assets/demo/incident.kpt"];
+    let mut s = Session::start(&args, &[]);
+    s.wait_for("2 shown");
+    s.press("y");
+    s.wait_for("copied: s-healthy-web/");
+    let seen = String::from_utf8_lossy(&s.seen).into_owned();
+    // `s-healthy-web/web` begins so, in base64.
+    assert!(seen.contains("\x1b]52;c;cy1oZWFsdGh5LXdlYi93ZWIt"), "{seen:?}");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+}
+
+#[test]
+fn a_storm_of_sizes_ends_at_the_last() {
+    let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
+    s.wait_for("▸s-");
+    for i in 0..60 {
+        s.resize(5 + i % 40, 20 + 3 * i);
+        s.press(["j", "2", "1", "3", "\t"][usize::from(i) % 5]);
+    }
+    s.resize(24, 80);
+    s.press("1");
+    s.wait("the whole table", |s| s.text().contains("NAMESPACE/POD") && s.text().contains("6Runbook"));
+    s.press("q");
+    assert_eq!(s.end(), 0);
 }
 
 #[test]
@@ -264,7 +332,7 @@ fn stopped_and_continued() {
 fn without_job_control_it_does_not_stop() {
     let mut s = Session::demo();
     s.press("\x1a?");
-    s.wait_for("EVERYWHERE");
+    s.wait_for("EVERY PANE");
     assert_ne!(s.stat()[0], "T");
     s.press("q");
     assert_eq!(s.end(), 0);
@@ -324,7 +392,7 @@ fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
     s.end();
     assert!(s.seen.is_ascii());
     let text = String::from_utf8(s.seen.clone()).unwrap();
-    assert!(text.contains("\x1b[7m") && !text.contains("\x1b[;m") && !text.contains("\x1b[m"));
+    assert!(text.contains("\x1b[0;7m") && !text.contains("\x1b[;m") && !text.contains("\x1b[m"));
     for sequence in text.split("\x1b[").skip(1).filter_map(|s| s.split_once('m')).map(|(codes, _)| codes) {
         let codes: Vec<u32> = sequence.split(';').map_while(|c| c.parse().ok()).collect();
         let colour = |c: &u32| matches!(c, 30..=38 | 40..=48 | 90..=107);

@@ -2,12 +2,15 @@
 //! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files anew; read the difference before committing it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use std::path::Path;
 
 use chrono::TimeDelta;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
-use kpodtrace::tui::{App, Options, Theme};
+use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
 use kpodtrace::view::Moment;
 use ratatui::buffer::Buffer;
 
@@ -48,7 +51,11 @@ fn press(app: &mut App, keys: &str) {
 }
 
 fn check(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
+    check_file(&format!("tests/snapshots/{name}.txt"), found);
+}
+
+fn check_file(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("KPODTRACE_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, found).unwrap();
@@ -97,6 +104,67 @@ fn the_panes_of_kubelet_node_and_events() {
 }
 
 #[test]
+fn the_node_with_all_that_its_machine_tells() {
+    let filesystem = |path: &str, id: u64, left_gib: u64| serde_json::json!({"path": path, "id": id, "size": 100u64 << 30, "available": left_gib << 30, "inodes": 6_000_000, "inodes_free": 5_100_000});
+    let pods = common::moment_of(&common::capture("v2-qos"));
+    let uses = |name: &str, mib: u64| {
+        let uid = &pods.pods.iter().find(|p| p.facts.name == name).unwrap().facts.key;
+        (Source::Machine, "pod-usage", serde_json::json!({"uid": uid, "memory": mib << 20}))
+    };
+    let uid = pods.pods.iter().find(|p| p.facts.name == "guaranteed").unwrap().facts.key.replace('-', "_");
+    let ago = |seconds: i64| pods.now - TimeDelta::seconds(seconds);
+    let kill = "Memory cgroup out of memory: Killed process 4711 (stress) total-vm:99112kB, anon-rss:32768kB";
+    let moment = common::with(
+        "v2-qos",
+        &[
+            uses("besteffort", 2),
+            uses("burstable", 900),
+            uses("guaranteed", 30),
+            (
+                Source::Machine,
+                "vitals",
+                serde_json::json!({
+                    "memory": {"total": 6_219_735_040u64, "available": 190 << 20},
+                    "cpu": {"busy": 1000, "all": 9000},
+                    "pressure": {"cpu": {"some": [3.2, 2.9, 1.4]}, "memory": {"some": [34.1, 12.0, 3.3], "full": [21.0, 7.5, 2.1]}},
+                    "filesystems": [filesystem("/var/lib/kubelet", 1, 8), filesystem("/", 1, 8), filesystem("/var/lib/containerd", 2, 61)],
+                    "oom_kills": 3
+                }),
+            ),
+            (Source::Machine, "boot", serde_json::json!(ago(86_400 * 9))),
+            (
+                Source::Machine,
+                "certificate",
+                serde_json::json!({
+                    "path": "/var/lib/kubelet/pki/kubelet-client-current.pem", "begins": ago(86_400 * 350), "ends": ago(-86_400 * 15)
+                }),
+            ),
+            (
+                Source::ApiLease,
+                "lease",
+                serde_json::json!({
+                    "metadata": {"name": "node-b"}, "spec": {"leaseDurationSeconds": 40, "renewTime": ago(43)}
+                }),
+            ),
+            (Source::ApiLease, "source-state", serde_json::json!({"state": "live", "since": ago(600)})),
+            (
+                Source::KernelLog,
+                "log",
+                serde_json::json!({
+                    "at": ago(75), "severe": true, "uid": uid.replace('_', "-"), "what": {"is": "other", "message": kill}
+                }),
+            ),
+        ],
+    );
+    for (width, height) in PANES {
+        let mut app = app(Theme::new(true, false));
+        app.show(moment.clone(), "live");
+        press(&mut app, "4");
+        check(&format!("node-told-{width}x{height}"), &text(&app.draw(width, height)));
+    }
+}
+
+#[test]
 fn the_runbook() {
     for (width, height) in SIZES {
         let mut app = app(Theme::new(true, false));
@@ -128,4 +196,37 @@ fn ascii_holds_nothing_else() {
     }
     check("list-ascii-80x24", &list);
     check("help-ascii-80x24", &help);
+}
+
+#[test]
+fn what_is_asked_of_the_table() {
+    for (width, height) in SIZES {
+        let mut app = app(Theme::new(true, false));
+        app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+        press(&mut app, "/status:back !ns:s-crashloop-exit1\n");
+        app.draw(width, height);
+        press(&mut app, "ssS");
+        check(&format!("asked-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1b/pod:x");
+        check(&format!("asked-wrong-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1b:so");
+        check(&format!("palette-{width}x{height}"), &text(&app.draw(width, height)));
+    }
+}
+
+#[test]
+fn the_help_of_each_pane() {
+    let mut app = app(Theme::new(true, false));
+    app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+    for pane in ["1", "2", "6"] {
+        press(&mut app, pane);
+        press(&mut app, "?");
+        check(&format!("help-{pane}-80x60"), &text(&app.draw(80, 60)));
+        press(&mut app, "?");
+    }
+}
+
+#[test]
+fn the_documentation_of_the_keys_is_the_table() {
+    check_file("docs/keys.md", &keys_text(&Keymap::default()));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{SecondsFormat, TimeDelta};
 
+use super::progress::Progress;
 use super::{Failure, live, out, runbook};
 use crate::cli::{At, Input};
 use crate::observation::Time;
@@ -38,12 +39,14 @@ fn read(input: &Input, own: Option<Arc<Runbook>>) -> Result<Session, Failure> {
     let Some(path) = &input.from else {
         return Err(Failure::usage("an input is needed here", "--from PATH"));
     };
+    let progress = Progress::of(path);
     let mut session = Session::open(path)?;
     session.diagnose_with(own);
     if let Some(at) = input.at {
         let to = resolve(at, session.span())?;
         session.seek(to)?;
     }
+    drop(progress);
     for skipped in session.skipped() {
         out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
     }

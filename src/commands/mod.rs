@@ -13,6 +13,7 @@ mod node;
 mod out;
 mod pleg;
 mod pods;
+mod progress;
 mod record;
 mod runbook;
 mod watch;

@@ -2,7 +2,7 @@
 //! It must not count what the header of the view does not.
 //!
 //! ```text
-//! 42 pods  3 failing  1 slow  2 moving               only failing · filter web · 4 shown
+//! 42 pods  3 failing  1 slow  2 moving               4 shown · only failing · filter web
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -45,7 +45,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
         shown.push(format!("by {}", app.sort.name()));
     }
     if picture.shown.len() < picture.moment.rows().len() || !shown.is_empty() {
-        shown.push(format!("{} shown", picture.shown.len()));
+        // First, because what follows may be cut.
+        shown.insert(0, format!("{} shown", picture.shown.len()));
     }
     let wrong = app.filter.problem();
     if let Some(wrong) = &wrong {

@@ -28,8 +28,14 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App, theme: &Theme) {
             return offered(buffer, Rect { x, width: area.right().saturating_sub(x), ..area }, command, &found, theme);
         }
     }
-    let right = if context.is_typing() { area.right() } else { tabs::draw(buffer, area, app.pane, theme) - 1 };
-    if let Some(said) = app.said.as_ref().filter(|_| !context.is_typing()) {
+    let said = app.said.as_ref().filter(|_| !context.is_typing());
+    // What is said is said whole, and the tabs come back with the next key.
+    let long = said.is_some_and(|said| width(&said.text) > usize::from(tabs::begin(area, app.pane).saturating_sub(x)));
+    let right = match context.is_typing() || long {
+        true => area.right(),
+        false => tabs::draw(buffer, area, app.pane, theme) - 1,
+    };
+    if let Some(said) = said {
         put(buffer, x, area.y, right, &said.text, theme.style(if said.wrong { Role::Trouble } else { Role::Good }));
         return;
     }

@@ -225,7 +225,7 @@ bindings! {
     ClearFilter, [Plain(KeyCode::Esc)], &[List], "clear", "show all again";
     ClearFilter, [Plain(KeyCode::Esc)], &[Typing], "clear", "take it back: show all again";
     Failing, [char('f')], &[List], "failing", "only pods that are failing or slow, or all again";
-    SortNext, [char('>'), char('s')], &[List], "sort", "sort by the next column; trouble first behind the last";
+    SortNext, [char('s'), char('>')], &[List], "sort", "sort by the next column; trouble first behind the last";
     SortBefore, [char('<')], &[List], "", "sort by the column before";
     Reverse, [char('S'), char('I')], &[List], "", "the other way round";
     StepNext, [char(']')], &[Pod, Entry], "", "choose the next command";

@@ -5,9 +5,20 @@ use super::help::is_everywhere;
 use super::keymap::Keymap;
 use super::keys::{Binding, Context, Key};
 
+/// What is said before the keys.
+const HEAD: &str = "\
+# Keys
+
+What each key does, pane by pane. `?` shows the keys of the pane, the last line the most useful ones. The name of an
+action is what `:` takes, and what the configuration binds to other keys (`kpodtrace config`).
+
+The mouse: the wheel scrolls, a click selects a row or goes to a tab, a double click opens. `--no-mouse` leaves it to the
+terminal, for selecting text.
+";
+
 /// The keys as Markdown: those of every pane, then each pane's own.
 pub fn keys_text(keymap: &Keymap) -> String {
-    let mut out = String::new();
+    let mut out = String::from(HEAD);
     let mut section = |title: &str, lines: Vec<(&'static Binding, &[Key])>| {
         if lines.is_empty() {
             return;

@@ -11,8 +11,10 @@ use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::view::{NodeView, ResourceLine, Threshold, bytes};
 
+/// Width from which pods without a limit are told.
+const WIDE: usize = 100;
 /// Cells of a bar.
-const BAR: usize = 8;
+const BAR: usize = 6;
 /// From this share on something is marked as nearly full.
 const NEARLY: f64 = 0.9;
 /// A threshold nearer than this share of all is marked.
@@ -28,13 +30,13 @@ pub fn resources(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'stat
         lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
         return lines;
     }
-    let head = ["", "ALLOCATABLE", "REQUESTED", "", "", "LIMITS", "", "IN USE", "", ""];
-    let rows = view.resources.iter().map(row).collect();
+    let head = ["", "FOR PODS", "REQUESTED", "", "", "LIMITS", "IN USE", ""];
+    let rows = view.resources.iter().map(|r| row(r, cells >= WIDE)).collect();
     lines.extend(table(&head, rows, cells, theme));
     lines
 }
 
-fn row(r: &ResourceLine) -> Vec<Cell> {
+fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
     let share = r.requested.share_of(r.allocatable);
     let role = match share {
         Some(s) if s > 1.0 => Role::Trouble,
@@ -42,8 +44,8 @@ fn row(r: &ResourceLine) -> Vec<Cell> {
         _ => Role::Plain,
     };
     let of = |amount: Quantity, whole: Quantity| amount.share_of(whole).map(percent).unwrap_or_default();
-    let limits = if r.limits.is_zero() { String::new() } else { r.text(r.limits) };
-    let limits_share = if r.limits.is_zero() { String::new() } else { of(r.limits, r.allocatable) };
+    let both = |amount: Quantity, whole: Quantity| format!("{} {:>3}", r.text(amount), of(amount, whole));
+    let limits = if r.limits.is_zero() { String::new() } else { both(r.limits, r.allocatable) };
     let is_pods = r.resource == crate::objects::Resource::Pods;
     let used = r.used.filter(|_| !is_pods);
     vec![
@@ -53,10 +55,8 @@ fn row(r: &ResourceLine) -> Vec<Cell> {
         number(of(r.requested, r.allocatable)).role(role),
         text(bar(share.unwrap_or(0.0), BAR)).role(role),
         number(limits),
-        number(limits_share),
-        number(used.map(|u| r.text(u)).unwrap_or_default()),
-        number(used.map(|u| of(u, r.capacity)).unwrap_or_default()),
-        text(if r.unbounded > 0 && r.resource.is_bytes() && !is_pods {
+        number(used.map(|u| both(u, r.capacity)).unwrap_or_default()),
+        text(if wide && r.unbounded > 0 && r.resource.is_bytes() && !is_pods {
             format!("{} pods without limit", r.unbounded)
         } else {
             String::new()
@@ -120,7 +120,8 @@ fn threshold(t: &Threshold) -> Vec<Cell> {
         (Some(margin), share) => {
             let near = share.is_some_and(|s| s < NEAR);
             let share = share.map(|s| format!(" ({})", percent(s))).unwrap_or_default();
-            (format!("{} away{share}", amount(margin)), if near { Role::Slow } else { Role::Plain })
+            let word = if near { " NEAR" } else { "" };
+            (format!("{} away{share}{word}", amount(margin)), if near { Role::Slow } else { Role::Plain })
         }
         (None, _) => ("how far is not known".into(), Role::Muted),
     };

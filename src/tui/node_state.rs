@@ -149,8 +149,8 @@ fn certificates(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'stati
         vec![
             text(format!("{left} {}", human_duration(c.left.abs()))).role(role),
             number(c.certificate.ends.format("%Y-%m-%d %H:%M").to_string()),
-            text(c.certificate.path.one_line()),
             text(mark).role(role),
+            text(c.certificate.path.one_line()),
         ]
     };
     lines.extend(table(&["", "", "", ""], view.certificates.iter().map(row).collect(), cells, theme));

@@ -69,7 +69,7 @@ pub fn complete(typed: &str, context: Context, picture: &Picture) -> String {
 /// What is unknown or ambiguous, in words.
 pub fn read(typed: &str, context: Context, picture: &Picture) -> Result<Command, String> {
     let (name, word) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
-    let (name, word) = (only(name, &names(context), "command")?, word.trim());
+    let (name, word) = (meant(name, context)?, word.trim());
     let named = |word: &str, what: &str| -> Result<String, String> {
         let values = values(name, picture);
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -90,6 +90,21 @@ pub fn read(typed: &str, context: Context, picture: &Picture) -> Result<Command,
         (name, "") => known.map(Command::Do).ok_or_else(|| format!("{name} is not of use here")),
         (name, _) => Err(format!("{name} takes no word")),
     }
+}
+
+/// The command that is meant: a pane by any begin of its name, else the one of which all others are longer forms.
+fn meant(word: &str, context: Context) -> Result<&'static str, String> {
+    let names = names(context);
+    let begins: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(word)).collect();
+    match begins.as_slice() {
+        _ if names.contains(&word) => only(word, &names, "command"),
+        [first, rest @ ..] if is_pane(first) || rest.iter().all(|name| name.starts_with(first)) => Ok(first),
+        _ => only(word, &names, "command"),
+    }
+}
+
+fn is_pane(name: &str) -> bool {
+    Keymap::actions().iter().any(|action| matches!(action, Action::Go(_)) && action.name() == name)
 }
 
 /// Panes first, then the commands that take a word, then the actions of this pane.

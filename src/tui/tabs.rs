@@ -45,5 +45,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, shown: Pane, theme: &Theme) -> u16 
         let x = put(buffer, *from, area.y, area.right(), &number, theme.style(key));
         put(buffer, x, area.y, area.right(), if named { pane.name() } else { "" }, theme.style(name));
     }
-    places.first().map_or(area.right(), |(_, from, _)| *from)
+    begin(area, shown)
+}
+
+/// The column where they begin.
+pub fn begin(area: Rect, shown: Pane) -> u16 {
+    places(area, shown).first().map_or(area.right(), |(_, from, _)| *from)
 }

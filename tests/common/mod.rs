@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
-use kpodtrace::observation::{Observation, Time};
+use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::record::import::{Imported, import};
 use kpodtrace::view::Moment;
+use serde_json::{Value, json};
 
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -46,4 +47,24 @@ pub fn read_text(path: &Path) -> String {
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     text
+}
+
+/// What a source says, as it is written in a recording.
+pub fn fact(kind: &str, value: Value) -> Fact {
+    serde_json::from_value(json!({"kind": kind, "value": value})).unwrap()
+}
+
+/// The capture, and what a source says behind it.
+pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> Moment {
+    let import = imported(&capture(scenario));
+    let mut model = Model::default();
+    import.observations.into_iter().for_each(|o| model.apply(o));
+    for (source, kind, value) in facts {
+        let mut sequencer = Sequencer::new(*source);
+        let mut stamp = sequencer.stamp(u64::MAX, import.end);
+        stamp.seq = 1_000_000 + facts.iter().position(|f| f.2 == *value).unwrap() as u64;
+        stamp.epoch = u32::MAX;
+        model.apply(Observation { stamp, fact: fact(kind, value.clone()) });
+    }
+    Moment::new(model.snapshot(), &mut Rounds::default(), import.end)
 }

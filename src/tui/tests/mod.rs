@@ -303,7 +303,7 @@ fn assert_ours(bytes: &[u8]) {
         rest = &rest[start..];
         let sequence = rest.strip_prefix("\x1b[").unwrap_or_else(|| panic!("{:?}", &rest[..rest.len().min(40)]));
         let end = sequence.find(|c: char| !matches!(c, '0'..='9' | ';' | '?')).unwrap();
-        assert!(matches!(&sequence[end..=end], "H" | "m" | "J" | "l"), "{:?}", &sequence[..=end]);
+        assert!(matches!(&sequence[end..=end], "H" | "C" | "m" | "J" | "l"), "{:?}", &sequence[..=end]);
         rest = &sequence[end + 1..];
     }
     let hidden = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -81,6 +81,12 @@ fn names_are_completed_and_unknown_ones_said() {
     let mut app = shop();
     command(&mut app, "kub");
     assert_eq!(app.pane, Pane::Kubelet);
+    for (begun, pane) in [("p", Pane::Pods), ("no", Pane::Node), ("ev", Pane::Events), ("ku", Pane::Kubelet)] {
+        command(&mut app, begun);
+        assert_eq!(app.pane, pane, "{begun}");
+    }
+    command(&mut app, "so");
+    assert_eq!(app.said, None, "sort, and not one of its longer forms");
     command(&mut app, "pod web");
     assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
     command(&mut app, "runbook image.rate");
@@ -99,6 +105,7 @@ fn names_are_completed_and_unknown_ones_said() {
         ("pod nobody", "no pod nobody"),
         ("pod o", "o: which pod?"),
         ("sort size", "no column size"),
+        ("pa", "pa: which command? "),
         ("theme", "which theme?"),
         ("kubelet now", "kubelet takes no word"),
     ] {
