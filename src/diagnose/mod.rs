@@ -61,7 +61,14 @@ impl Doctor<'_> {
     pub fn pod(&self, placed: &Placed) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
-        let vars = |container: &str| vars::of_pod(placed, container, unit, self.now);
+        let vars = |container: &str| {
+            let mut vars = vars::of_pod(placed, container, unit, self.now);
+            let here = Some(self.snapshot.node_name()).filter(|name| !name.is_empty());
+            if let Some(name) = here.filter(|_| placed.facts.object().is_none()) {
+                vars.entry("node".to_owned()).or_insert_with(|| name.to_string());
+            }
+            vars
+        };
         let stage = placed.place.stage;
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
         let findings = judge(&bench, &signals);
