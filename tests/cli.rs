@@ -62,7 +62,7 @@ const NOTHING: [&str; 8] = [
     "--node",
     "nowhere",
     "--wait",
-    "1s",
+    "20s",
 ];
 
 #[test]

@@ -66,9 +66,10 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Demo(args)) => demo::run(&cli.input, args, &args.look.or(look)),
         Some(Command::Config(args)) => config::run(&args.or(look)),
         None => demo::screen(&cli.input, &cli.screen),
-        Some(_) if cli.screen != ScreenArgs::default() => {
-            Err(Failure::usage("flags of the screen before a command: they are for the screen", "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii"))
-        }
+        Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
+            "flags of the screen before a command: they are for the screen",
+            "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii",
+        )),
         Some(Command::Pods(args)) => pods::run(&cli.input, args),
         Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
         Some(Command::Node(args)) => node::run(&cli.input, args),

@@ -115,6 +115,11 @@ fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     }
     let mut lines: Vec<&Signal> = own(Kind::Output).collect();
     lines.sort_by_key(|s| s.at);
+    // A program that fails each time says the same each time.
+    let mut seen = std::collections::BTreeSet::new();
+    lines.reverse();
+    lines.retain(|s| seen.insert(&s.text));
+    lines.reverse();
     let last = lines.split_off(lines.len().saturating_sub(WORDS)).into_iter();
     let told = |s: &&Signal| finding.evidence.iter().any(|e| e.text == s.text && e.source == s.source);
     last.filter(|s| !told(s)).map(|s| Evidence::new(s.source, s.at, s.text.clone())).collect()

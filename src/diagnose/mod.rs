@@ -78,13 +78,10 @@ impl Doctor<'_> {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
         let stage = placed.place.stage;
-        let mut worked_out = shortage::shortages(placed, self.snapshot);
-        if stage < Stage::Start {
-            worked_out.extend(vars::held_by(&placed.facts).map(|holder| ("held_by", holder)));
-        }
+        let worked_out = self.worked_out(placed);
         let vars = |container: &str| {
-            let mut vars = vars::of_pod(placed, container, unit, self.now);
-            vars.extend(worked_out.iter().map(|(name, sentence)| ((*name).to_owned(), sentence.clone())));
+            let mut vars = worked_out.clone();
+            vars.extend(vars::of_pod(placed, container, unit, self.now));
             vars
         };
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
@@ -113,6 +110,22 @@ impl Doctor<'_> {
         let finding = self.plain(cause, stage.name(), &vars(""), evidence);
         let holds_until = self.holds_until(placed, &signals);
         Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals, holds_until }
+    }
+
+    /// Names that the pod's own facts do not hold: what it is short of, who holds its name, where it is.
+    fn worked_out(&self, placed: &Placed) -> Vars {
+        let mut vars = Vars::new();
+        for (name, sentence) in shortage::shortages(placed, self.snapshot) {
+            vars.insert(name.to_owned(), sentence);
+        }
+        if placed.place.stage < Stage::Start {
+            vars.extend(vars::held_by(&placed.facts).map(|holder| ("held_by".to_owned(), holder)));
+        }
+        let here = self.snapshot.node_name();
+        if placed.facts.object().is_none() && !here.is_empty() {
+            vars.insert("node".to_owned(), here.to_string());
+        }
+        vars
     }
 
     /// What is wrong with the node. `only_logs` says that no object is known of it, so that every line counts.

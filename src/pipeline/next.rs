@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use super::container::ContainerKind;
+use super::container::{ContainerKind, ContainerPlace};
 use super::place::{Next, NextKind};
 use super::stage::{Stage, StageState};
 use super::steps::Steps;
@@ -25,7 +25,13 @@ pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
     if s.pod.is_some_and(|p| p.status.is_terminal()) {
         return None;
     }
-    let restart = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).filter_map(|c| c.retry_at).min();
+    // Until the init containers are done, nothing else is started, whatever ended before them.
+    let waits = |c: &&ContainerPlace| match c.kind {
+        ContainerKind::Ephemeral => false,
+        ContainerKind::App => stage != Stage::Init,
+        ContainerKind::Init | ContainerKind::Sidecar => true,
+    };
+    let restart = s.containers.iter().filter(waits).filter_map(|c| c.retry_at).min();
     let restart = restart.map(|(at, estimated)| Next { kind: NextKind::Restart, at: Some(at), estimated });
     let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at: Some(at), estimated: true });
     let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at: Some(at), estimated: true });

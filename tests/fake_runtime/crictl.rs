@@ -83,7 +83,7 @@ pub fn container_status(raw: &Value) -> (String, cri::ContainerStatus) {
         image_ref: text(&raw["imageRef"]),
         reason: text(&raw["reason"]),
         message: text(&raw["message"]),
-        log_path: String::new(),
+        log_path: text(&raw["logPath"]),
     };
     (status.id.clone(), status)
 }

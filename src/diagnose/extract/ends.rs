@@ -44,7 +44,8 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
 
 /// An end is of interest while the container is not well, or when it was not long ago.
 fn matters(s: &Subject, c: &ContainerPlace) -> bool {
-    if c.restarts == 0 && c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
+    // It has done its work, however often: after a boot all of them run again.
+    if c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
         return false;
     }
     let failed = s.facts.object().is_some_and(|p| p.status.phase == "Failed");

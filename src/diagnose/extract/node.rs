@@ -24,6 +24,10 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         let age = (now - at).num_seconds();
         out.push(Signal::new(Kind::Watched, Source::ApiLease, "lease-age", "").code(age).at(Some(at)));
     }
+    let health = snapshot.sources.get(&Source::KubeletHealth);
+    if health.is_some_and(|health| health.is_live() && health.unanswered_since().is_none()) {
+        out.push(Signal::new(Kind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
+    }
     let first = out.len();
     for event in &snapshot.node_events {
         if event.last().is_none_or(|at| (now - at).num_seconds() > EVENT_AGE_S) {

@@ -9,7 +9,9 @@ use crate::observation::{Source, Time};
 const LINE_AGE_S: i64 = 900;
 /// The sync loop says every five seconds that it is blocked (pkg/kubelet/kubelet.go syncLoop); nothing is blocked that has not
 /// said so for so long, seconds.
-const LOOP_AGE_S: i64 = 60;
+const LOOP_AGE_S: i64 = 20;
+/// Renewals of the lease, node status and watches that fail are tried again within a minute, and said again, seconds.
+const API_AGE_S: i64 = 120;
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
     ["/api/v1/", "/apis/", "API server", "lease", "node status", "getting node", "current node", "list *", "watch *"];
@@ -22,7 +24,9 @@ pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
-        Source::KubeletLog if says(&OF_API) && after(reached_api(snapshot)) => true,
+        Source::KubeletLog if says(&OF_API) => {
+            after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_AGE_S
+        }
         Source::KubeletLog if says(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
         Source::KubeletLog if text.contains("Skipping pod synchronization") => is_loop_over(line.at, now),
         Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LINE_AGE_S,
@@ -106,7 +110,7 @@ mod tests {
         assert!(!causes(&mut node).contains(&"node.kubelet-starting".into()));
         says(&mut node, "Unable to register node with API server: Unauthorized");
         assert_eq!(causes(&mut node)[0], "node.registration");
-        wait(&mut node, LINE_AGE_S + 1);
+        wait(&mut node, API_AGE_S + 1);
         assert!(!causes(&mut node).contains(&"node.registration".into()));
     }
 }
