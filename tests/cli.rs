@@ -131,7 +131,7 @@ fn usage() {
 #[test]
 fn flags_of_the_screen_are_for_the_screen() {
     fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["they are for the screen"]);
-    fails(&["--speed", "4", "demo"], 2, &["kpodtrace --from PATH --speed 4"]);
+    fails(&["--speed", "4", "pods"], 2, &["kpodtrace --from PATH --speed 4"]);
     fails(&["--speed", "4"], 2, &["--speed without --from", "leave --speed away"]);
 }
 

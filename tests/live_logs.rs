@@ -144,7 +144,8 @@ impl Watch {
 
     /// Nothing more is logged for a while.
     async fn silent(&mut self) {
-        while let Ok(Some(o)) = timeout(Duration::from_millis(700), self.rx.recv()).await {
+        let end = tokio::time::Instant::now() + Duration::from_millis(700);
+        while let Ok(Some(o)) = tokio::time::timeout_at(end, self.rx.recv()).await {
             assert!(!matches!(o.fact, Fact::Log(_)), "{o:?}");
         }
     }

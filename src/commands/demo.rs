@@ -16,7 +16,7 @@ use crate::view::Moment;
 const FIRST_PODS: TimeDelta = TimeDelta::seconds(20);
 
 /// The embedded recording.
-pub(super) fn run(input: &Input, args: &ScreenArgs, look: &LookArgs) -> Result<Outcome, Failure> {
+pub(super) fn run(input: &Input, speed: Option<f64>, look: &LookArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
         return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
     }
@@ -25,7 +25,7 @@ pub(super) fn run(input: &Input, args: &ScreenArgs, look: &LookArgs) -> Result<O
     session.diagnose_with(runbook::own(input)?);
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
     session.seek(input::resolve(at, session.span())?)?;
-    session.set_speed(args.speed.unwrap_or(1.0));
+    session.set_speed(speed.unwrap_or(1.0));
     play(session, "demo".into(), options)
 }
 

@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
     let look = &cli.screen.look;
     match &cli.command {
-        Some(Command::Demo(args)) => demo::run(&cli.input, args, &args.look.or(look)),
+        Some(Command::Demo(args)) => demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.look.or(look)),
         Some(Command::Config(args)) => config::run(&args.or(look)),
         None => demo::screen(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
