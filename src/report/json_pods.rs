@@ -44,6 +44,7 @@ pub struct PodJson {
     last_restart: Option<Stamp>,
     created: Option<Stamp>,
     qos: Option<Text>,
+    node: Option<Text>,
     ip: Option<Text>,
     owner: Option<String>,
     #[serde(rename = "static")]
@@ -145,6 +146,7 @@ pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
         last_restart: stamp(place.status.last_restart),
         created: stamp(object.and_then(|pod| pod.metadata.creation_timestamp)),
         qos: known(&detail.qos),
+        node: known(&row.node),
         ip: known(&detail.ip),
         owner: said(&detail.owner),
         is_static: detail.is_static,

@@ -44,7 +44,7 @@ fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
         out.extend(keymap.lines(typing).map(line));
     }
     out.push(heading("MOUSE"));
-    out.push(Line::raw("  wheel scrolls, click selects or goes to a tab, double click opens"));
+    out.push(Line::raw("  wheel scrolls; click selects, sorts by a heading, goes to a tab; twice opens"));
     out.push(heading("PIPELINE"));
     let mut glyphs = vec![Span::raw("  ")];
     for state in [

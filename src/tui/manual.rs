@@ -12,8 +12,8 @@ const HEAD: &str = "\
 What each key does, pane by pane. `?` shows the keys of the pane, the last line the most useful ones. The name of an
 action is what `:` takes, and what the configuration binds to other keys (`kpodtrace config`).
 
-The mouse: the wheel scrolls, a click selects a row or goes to a tab, a double click opens. `--no-mouse` leaves it to the
-terminal, for selecting text.
+The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes to a tab, a double click opens.
+`--no-mouse` leaves it to the terminal, for selecting text.
 ";
 
 /// The keys as Markdown: those of every pane, then each pane's own.

@@ -141,6 +141,16 @@ fn the_mouse_selects_scrolls_opens_and_goes_to_tabs() {
     assert_eq!(mouse(&mut app, press, 10, web, false), Flow::Draw);
     assert_eq!(app.selected.as_deref(), Some("shop/web"));
     assert_eq!(app.pane, Pane::Pods);
+    let heading = lines(&app.draw(80, 24)).iter().position(|l| l.contains("NAMESPACE")).unwrap() as u16;
+    let status = lines(&app.draw(80, 24))[usize::from(heading)].find("STATUS").unwrap() as u16;
+    mouse(&mut app, press, status + 3, heading, false);
+    assert_eq!(app.sort, Sort { by: Some(Column::Status), reversed: false });
+    mouse(&mut app, press, status + 3, heading, false);
+    assert_eq!(app.sort, Sort { by: Some(Column::Status), reversed: true });
+    mouse(&mut app, press, 0, heading, false);
+    assert_eq!(app.sort.by, Some(Column::Status), "beside it nothing");
+    app.sort = Sort::default();
+    app.refilter();
     mouse(&mut app, press, 10, web, true);
     assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
     mouse(&mut app, MouseEventKind::ScrollDown, 10, 5, false);
