@@ -226,7 +226,8 @@ async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
     assert!(tried.contains("it was stopped"), "{tried}");
     assert_eq!(watch.message().await, "two");
     watch.live().await;
-    watch.silent().await;
+    dir.entry(3, error("three").into());
+    assert_eq!(watch.message().await, "three", "and nothing twice");
 }
 
 #[tokio::test]

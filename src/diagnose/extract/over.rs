@@ -47,10 +47,9 @@ fn reached_api(snapshot: &Snapshot) -> Option<Time> {
     lease.max(ready.and_then(|c| c.last_heartbeat_time))
 }
 
-/// When the runtime last answered us, if it does.
+/// When the runtime last answered us; that it hangs since then is another trouble.
 fn runtime_answered(snapshot: &Snapshot) -> Option<Time> {
-    let cri = snapshot.sources.get(&Source::Cri).filter(|facts| facts.is_live())?;
-    cri.last_answer.filter(|_| cri.unanswered_since().is_none())
+    snapshot.sources.get(&Source::Cri)?.last_answer
 }
 
 #[cfg(test)]
