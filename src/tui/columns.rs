@@ -44,8 +44,7 @@ impl Column {
             Stage => 11,
             InStage => 8,
             Restarts => 13,
-            // `<unknown>`
-            Age => 9,
+            Age => 6,
             Next => 17,
             Why => 20,
         }
@@ -82,6 +81,8 @@ pub fn columns(cells: usize, widest: (usize, usize)) -> Vec<(Column, usize)> {
     grow(&mut chosen, Why, 30, &mut left);
     grow(&mut chosen, Name, widest.0.min(40), &mut left);
     grow(&mut chosen, Next, 21, &mut left);
+    // `<unknown>`
+    grow(&mut chosen, Age, 9, &mut left);
     grow(&mut chosen, Status, widest.1.min(26), &mut left);
     grow(&mut chosen, Why, 80, &mut left);
     grow(&mut chosen, Name, widest.0.min(100), &mut left);
