@@ -132,3 +132,18 @@ fn a_schedulers_log_is_taken_apart_as_its_event_is() {
     let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
     assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);
 }
+
+#[test]
+fn an_init_container_that_is_done_explains_nothing_though_it_ran_again() {
+    let mut node = Node::new();
+    let at = node.at;
+    let ended = |code: i32, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason, "startedAt": at, "finishedAt": at}});
+    let status = |name: &str, restarts: u32, state: Value| json!({"name": name, "restartCount": restarts, "containerID": format!("containerd://{name}"), "state": state});
+    let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
+        "restartPolicy": "Always", "containers": [{"name": "app"}], "initContainers": [{"name": "ok"}, {"name": "bad"}]},
+        "status": {"phase": "Pending", "startTime": at, "conditions": [{"type": "Initialized", "status": "False"}],
+        "initContainerStatuses": [status("ok", 2, ended(0, "Completed")), status("bad", 32, ended(7, "Error"))]}});
+    node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+    let told = causes(&mut node);
+    assert!(!told.contains(&"run.app-completed".into()) && !told.is_empty(), "{told:?}");
+}

@@ -115,6 +115,7 @@ fn a_pod_whose_sandbox_was_made_anew_begins_with_its_init_containers() {
     node.list(Source::Cri, facts);
     let place = place(&mut node);
     assert_eq!((place.stage, place.state), (Stage::Init, StageState::Active));
+    assert!(place.next.is_none_or(|n| n.kind != super::NextKind::Restart), "the app container waits for the sidecar");
 }
 
 #[test]

@@ -13,8 +13,7 @@ fn least(column: Column) -> usize {
         Stage => 11,
         InStage => 8,
         Restarts => 13,
-        // `<unknown>`
-        Age => 9,
+        Age => 6,
         Next => 17,
         Why => 20,
     }
@@ -49,6 +48,8 @@ pub fn columns(cells: usize, widest: (usize, usize), wanted: &[Column]) -> Vec<(
     grow(&mut chosen, Why, 30, &mut left);
     grow(&mut chosen, Name, widest.0.min(40), &mut left);
     grow(&mut chosen, Next, 21, &mut left);
+    // `<unknown>`
+    grow(&mut chosen, Age, 9, &mut left);
     grow(&mut chosen, Status, widest.1.min(26), &mut left);
     grow(&mut chosen, Why, 80, &mut left);
     grow(&mut chosen, Name, widest.0.min(100), &mut left);

@@ -71,6 +71,8 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
                 (&row.in_stage, if late { Role::Slow } else { Role::Plain })
             }
             Column::Restarts => (&row.restarts, Role::Plain),
+            // `<unknown>`, cut, would be no word.
+            Column::Age if row.age.len() > cells => ("?", Role::Muted),
             Column::Age => (&row.age, Role::Plain),
             Column::Next => (&row.next, Role::Active),
             Column::Why => (&row.why, Role::Plain),
