@@ -134,9 +134,9 @@ impl Candidate<'_> {
         self.key() > other.key()
     }
 
-    fn finding(mut self, bench: &Bench, signals: &[Signal]) -> Finding {
+    fn finding(self, bench: &Bench, signals: &[Signal]) -> Finding {
         let mut vars = (bench.vars)(&self.hit.container);
-        vars.extend(std::mem::take(&mut self.hit.vars));
+        vars.extend(bench.book.pulled_out(self.rule, &self.own, signals));
         let stage = match (self.cause.place, bench.stage) {
             (Place::Any, Some(stage)) => stage.name(),
             // Only logs are known: the operation that the line is about says where it stands.
@@ -199,12 +199,11 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
     out.into_iter().map(|(evidence, _)| evidence).collect()
 }
 
-/// Letters and digits of the end of a text, where the reason stands whatever it is wrapped in: quotes, escapes and ids of
+/// Letters and digits of the end of a text, from the last on, where the reason stands whatever it is wrapped in: quotes, escapes and ids of
 /// pods that envelopes put around it are left out.
 fn core(text: &str) -> String {
     let text = text.split_once("pod=\"").map_or(text, |(before, _)| before);
-    let plain: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
-    plain.iter().skip(plain.len().saturating_sub(CORE)).collect()
+    text.chars().rev().filter(|c| c.is_alphanumeric()).take(CORE).collect()
 }
 
 fn said(signal: &Signal) -> Text {

@@ -66,8 +66,6 @@ pub struct Hit {
     pub rule: usize,
     /// Numbers of the signals that prove it.
     pub signals: Vec<usize>,
-    /// What the patterns pulled out.
-    pub vars: Vars,
     /// The container it is about; empty for the pod or the node.
     pub container: String,
 }
@@ -165,26 +163,20 @@ impl Matcher {
                 used.dedup();
                 let about_it = used.iter().any(|s| signals.get(*s).is_some_and(|s| s.container == *container));
                 if about_it {
-                    let vars = self.vars(rule, &used, signals, &by_condition);
-                    hits.push(Hit { rule: number, signals: used, vars, container: (*container).to_owned() });
+                    hits.push(Hit { rule: number, signals: used, container: (*container).to_owned() });
                 }
             }
         }
         hits
     }
 
-    fn vars(
-        &self,
-        rule: &Rule,
-        used: &[usize],
-        signals: &[Signal],
-        by_condition: &BTreeMap<usize, Vec<usize>>,
-    ) -> Vars {
+    /// What a rule's patterns pull out of the signals that it used.
+    pub fn pulled_out(&self, rule: &Rule, used: &[usize], signals: &[Signal]) -> Vars {
         let mut vars = Vars::new();
-        for condition in rule.positive() {
-            let Some(regex) = self.regex(condition).filter(|r| r.captures_len() > 1) else { continue };
-            let found = by_condition.get(&condition).into_iter().flatten().filter(|s| used.contains(s));
-            for signal in found.filter_map(|s| signals.get(*s)) {
+        for number in rule.positive() {
+            let Some(regex) = self.regex(number).filter(|r| r.captures_len() > 1) else { continue };
+            let accepts = |s: &&Signal| self.conditions.get(number).is_some_and(|c| c.accepts(s));
+            for signal in used.iter().filter_map(|s| signals.get(*s)).filter(accepts) {
                 let Some(groups) = regex.captures(signal.text.as_bytes()) else { continue };
                 for name in regex.capture_names().flatten() {
                     let Some(group) = groups.name(name).filter(|g| !g.is_empty()) else { continue };

@@ -154,6 +154,11 @@ impl Runbook {
         self.matcher.hits(&self.rules, signals)
     }
 
+    /// What the patterns of a rule pull out of the signals, by their numbers, that prove it.
+    pub fn pulled_out(&self, rule: &Rule, used: &[usize], signals: &[Signal]) -> Vars {
+        self.matcher.pulled_out(rule, used, signals)
+    }
+
     /// The next number of seconds behind `lasted` at which a condition on such a signal begins or ceases to hold.
     pub fn next_threshold(&self, kind: Kind, lasted: i64) -> Option<i64> {
         self.matcher.thresholds(kind).iter().copied().find(|t| *t > lasted)

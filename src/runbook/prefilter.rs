@@ -9,6 +9,11 @@ use regex_syntax::hir::{Hir, HirKind};
 
 /// Shorter literals are in nearly every text.
 const SHORTEST: usize = 3;
+/// In half of all messages.
+const COMMON: &[&str] =
+    &["fail", "failed", "failed to ", "error", "image", "container", "not found", "volume", "unable to "];
+/// Shorter ones beside the one that tells most of a pattern cost more than they tell.
+const WORTH_A_LOOK: usize = 6;
 /// More alternatives than these tell little.
 const MOST_ALTERNATIVES: usize = 64;
 
@@ -21,7 +26,7 @@ pub(super) struct Prefilter {
     automaton: Option<AhoCorasick>,
     /// Patterns that nothing can be said of.
     always: Vec<usize>,
-    /// For each literal the patterns whose longest clause it is of: only these are looked at when it is there.
+    /// For each literal the patterns whose most telling clause it is of: only these are looked at when it is there.
     begins: Vec<Vec<usize>>,
     /// For each pattern, by its number, the other clauses of literals by their numbers.
     others: Vec<Vec<Vec<usize>>>,
@@ -38,7 +43,10 @@ impl Prefilter {
                 continue;
             };
             let mut clauses = clauses_of(text);
-            clauses.sort_by_key(|clause| std::cmp::Reverse(shortest(clause)));
+            clauses.sort_by_key(|clause| std::cmp::Reverse(tells(clause)));
+            let first = clauses.len().min(1);
+            let rest = clauses.split_off(first);
+            clauses.extend(rest.into_iter().filter(|clause| shortest(clause) >= WORTH_A_LOOK));
             let mut numbered = clauses.into_iter().map(|clause| {
                 let number = |literal: Vec<u8>| {
                     let next = numbers.len();
@@ -48,9 +56,9 @@ impl Prefilter {
             });
             match numbered.next() {
                 None => always.push(pattern),
-                Some(longest) => {
-                    begins.resize(begins.len().max(longest.iter().max().map_or(0, |n| n + 1)), Vec::new());
-                    for literal in longest {
+                Some(first) => {
+                    begins.resize(begins.len().max(first.iter().max().map_or(0, |n| n + 1)), Vec::new());
+                    for literal in first {
                         begins.get_mut(literal).into_iter().for_each(|patterns| patterns.push(pattern));
                     }
                 }
@@ -95,6 +103,13 @@ fn clauses_of(pattern: &str) -> Vec<Clause> {
     clauses
 }
 
+/// How much it tells that a text holds one of a clause, for comparison: how long they are, and how few.
+fn tells(clause: &Clause) -> (usize, std::cmp::Reverse<usize>) {
+    let common = |literal: &Vec<u8>| COMMON.iter().any(|c| literal.eq_ignore_ascii_case(c.as_bytes()));
+    let least = clause.iter().map(|literal| if common(literal) { 1 } else { literal.len() }).min();
+    (least.unwrap_or(0), std::cmp::Reverse(clause.len()))
+}
+
 fn shortest(clause: &Clause) -> usize {
     clause.iter().map(Vec::len).min().unwrap_or(0)
 }
@@ -107,7 +122,7 @@ fn clauses(hir: &Hir) -> Vec<Clause> {
         HirKind::Concat(parts) => parts.iter().flat_map(clauses).collect(),
         HirKind::Alternation(branches) => {
             // One clause for all: of each branch the one that says most.
-            let best = |branch: &Hir| clauses(branch).into_iter().max_by_key(shortest);
+            let best = |branch: &Hir| clauses(branch).into_iter().max_by_key(tells);
             let each: Option<Vec<Clause>> = branches.iter().map(best).collect();
             each.map(|each| vec![each.concat()]).unwrap_or_default()
         }
@@ -151,6 +166,7 @@ mod tests {
         assert_eq!(may("write: NO SPACE LEFT on device"), [0, 1, 2, 3]);
         assert_eq!(may("exceeded quota: compute"), [1, 2]);
         assert_eq!(may("a device is left"), [2, 3], "order is the pattern's affair");
-        assert_eq!(may("a device"), [2]);
+        assert_eq!(may("a device"), [2, 3], "a short literal is not asked for beside a longer one");
+        assert_eq!(may("nothing is left"), [2]);
     }
 }
