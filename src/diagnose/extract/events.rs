@@ -12,11 +12,13 @@ use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
 const SOURCE: Source = Source::ApiEvents;
+/// What goes well with each container: its status says it too.
+const ROUTINE: &[&str] = &["Pulled", "Created", "Started"];
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let scheduling = s.placed.place.stage == Stage::Scheduling;
     let mut scheduled = false;
-    for event in &s.facts.events {
+    for event in s.facts.events.iter().filter(|e| !ROUTINE.contains(&e.reason.as_str())) {
         // The newest attempt alone counts: what kept it from a node before may be over.
         if event.reason == "FailedScheduling" {
             if scheduling && !scheduled {
