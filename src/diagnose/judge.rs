@@ -187,7 +187,7 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
         }
         // One failure is told in many envelopes: by an event, a status, the runtime, and each layer of the kubelet. The
         // plainest of them is told.
-        let core = core(&text);
+        let core = core(if signal.text.is_empty() { &text } else { &signal.text });
         let evidence = Evidence::new(signal.source, signal.at, text);
         match out.iter_mut().find(|(_, known)| known.contains(&core) || core.contains(known.as_str())) {
             Some(known) if evidence.text.len() < known.0.text.len() => *known = (evidence, core),
