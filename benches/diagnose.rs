@@ -29,7 +29,7 @@ fn main() {
     let all: Vec<&Arc<PodFacts>> = moment.snapshot.pods.values().collect();
     let is_well = |facts: &&Arc<PodFacts>| moment.diagnosis(&facts.key).is_some_and(|d| d.is_quiet());
     let (well, failing): (Vec<_>, Vec<_>) = all.iter().copied().partition(is_well);
-    let mixed = |i: usize| if i % 10 == 0 { failing[i / 10 % failing.len()] } else { well[i % well.len()] };
+    let mixed = |i: usize| if i.is_multiple_of(10) { failing[i / 10 % failing.len()] } else { well[i % well.len()] };
 
     let (snapshot, placed) = node(&moment, mixed);
     told(&placed, &snapshot, moment.now);
