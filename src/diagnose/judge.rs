@@ -19,6 +19,8 @@ const LAST_RESORT: u8 = 40;
 const WORDS: usize = 5;
 /// Letters by which two messages are told apart, from their end.
 const CORE: usize = 60;
+/// Fewer than these may stand in another message by chance.
+const CORE_LEAST: usize = 20;
 /// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
 const AT_ITS_PLACE: i32 = 8;
 /// What the evidence only allows is told after what it says.
@@ -187,9 +189,9 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
         }
         // One failure is told in many envelopes: by an event, a status, the runtime, and each layer of the kubelet. The
         // plainest of them is told.
-        let core = core(if signal.text.is_empty() { &text } else { &signal.text });
+        let core = Some(core(&signal.text)).filter(|c| c.len() >= CORE_LEAST).unwrap_or_else(|| core(&text));
         let evidence = Evidence::new(signal.source, signal.at, text);
-        match out.iter_mut().find(|(_, known)| known.contains(&core) || core.contains(known.as_str())) {
+        match out.iter_mut().find(|(_, known)| is_same(known, &core)) {
             Some(known) if evidence.text.len() < known.0.text.len() => *known = (evidence, core),
             Some(_) => {}
             None => out.push((evidence, core)),
@@ -197,6 +199,12 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
     }
     out.truncate(EVIDENCE);
     out.into_iter().map(|(evidence, _)| evidence).collect()
+}
+
+/// One message in two envelopes. A few letters are in many a message: those must be all.
+fn is_same(a: &str, b: &str) -> bool {
+    let within = a.len().min(b.len()) >= CORE_LEAST && (a.contains(b) || b.contains(a));
+    within || a == b
 }
 
 /// Letters and digits of the end of a text, from the last on, where the reason stands whatever it is wrapped in: quotes, escapes and ids of
@@ -233,5 +241,29 @@ fn said(signal: &Signal) -> Text {
         _ if signal.word.is_empty() => format!("{}{times}", signal.text).into(),
         _ if signal.text.is_empty() => format!("{}{times}", signal.word).into(),
         _ => format!("{}{times}: {}", signal.word, signal.text).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(texts: &[&str]) -> Vec<String> {
+        let signals: Vec<Signal> =
+            texts.iter().map(|t| Signal::new(Kind::Event, crate::observation::Source::ApiEvents, "", *t)).collect();
+        let hit = Hit { rule: 0, signals: (0..signals.len()).collect(), container: String::new() };
+        evidence(&hit, &signals).iter().map(|e| e.text.to_string()).collect()
+    }
+
+    #[test]
+    fn one_message_in_several_envelopes_is_told_once_and_plainly() {
+        let plain = "failed to resolve image: registry.example/app:1: not found";
+        let wrapped = format!(r#"Error syncing pod, skipping: failed to \"StartContainer\": \"{plain}\""#);
+        assert_eq!(told(&[&wrapped, plain]), [plain]);
+    }
+
+    #[test]
+    fn few_letters_swallow_nothing() {
+        assert_eq!(told(&["!", "exit 1", "the program ended with exit 1", "Always"]).len(), 4);
     }
 }

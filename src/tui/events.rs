@@ -19,7 +19,7 @@ use super::scroll::{Cursor, Rows, View};
 use super::theme::{Role, Theme};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
-use crate::view::{EventLine, clock, events};
+use crate::view::{EventLine, clock};
 
 /// Lines above the rows.
 const HEAD: u16 = 2;
@@ -45,13 +45,13 @@ struct Widths {
 
 /// Draws the pane.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut EventsPane, theme: &Theme) -> View {
-    let all = events(&picture.moment);
+    let all = picture.events();
     let shown: Vec<&EventLine> = all.iter().filter(|e| e.matches(&pane.words)).collect();
     let foot = if area.height >= HIGH { FOOT } else { 0 };
     let list = Rect { height: area.height.saturating_sub(foot), ..area };
     let rows = usize::from(list.height.saturating_sub(HEAD));
     pane.cursor.keep(shown.len(), rows);
-    counts(buffer, area, &all, shown.len(), &pane.words, theme);
+    counts(buffer, area, all, shown.len(), &pane.words, theme);
     if area.height <= HEAD {
         return View { page: rows.max(1), ..View::default() };
     }

@@ -16,7 +16,6 @@ use super::scroll::{self, Cursor, View};
 use super::sections::beside;
 use super::theme::Theme;
 use super::{Picture, kubelet_calls, kubelet_loop, kubelet_pleg, kubelet_settings};
-use crate::view::KubeletView;
 
 /// Narrowest column of sections.
 const NARROWEST: usize = 78;
@@ -30,19 +29,19 @@ pub struct KubeletPane {
 
 /// Draws the pane.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut KubeletPane, theme: &Theme) -> View {
-    let (view, now) = (KubeletView::new(&picture.moment), picture.moment.now);
+    let (view, now) = (picture.kubelet(), picture.moment.now);
     let cells = usize::from(area.width);
-    let mut lines = kubelet_loop::feeds(&view, now, cells, theme);
-    lines.extend(kubelet_pleg::lines(&view, now, cells, theme));
+    let mut lines = kubelet_loop::feeds(view, now, cells, theme);
+    lines.extend(kubelet_pleg::lines(view, now, cells, theme));
     lines.extend(beside(
         cells,
         NARROWEST,
         |cells| {
-            let mut left = kubelet_calls::lines(&view, cells, theme);
-            left.extend(kubelet_loop::workers(&view, cells, theme));
+            let mut left = kubelet_calls::lines(view, cells, theme);
+            left.extend(kubelet_loop::workers(view, cells, theme));
             left
         },
-        |cells| kubelet_settings::lines(&view, cells, theme),
+        |cells| kubelet_settings::lines(view, cells, theme),
     ));
     scroll::marked(buffer, area, &lines, &mut pane.cursor, theme)
 }

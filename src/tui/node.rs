@@ -16,7 +16,6 @@ use super::scroll::{self, Cursor, View};
 use super::sections::beside;
 use super::theme::Theme;
 use super::{Picture, node_order, node_room, node_state};
-use crate::view::NodeView;
 
 /// Narrowest column of sections.
 const NARROWEST: usize = 78;
@@ -30,22 +29,22 @@ pub struct NodePane {
 
 /// Draws the pane.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut NodePane, theme: &Theme) -> View {
-    let (view, now) = (NodeView::new(&picture.moment), picture.moment.now);
+    let (view, now) = (picture.node(), picture.moment.now);
     let cells = usize::from(area.width);
     let mut lines = node_state::faults(&picture.header.faults, cells, theme);
-    lines.extend(node_state::conditions(&view, now, cells, theme));
-    lines.extend(node_room::resources(&view, cells, theme));
+    lines.extend(node_state::conditions(view, now, cells, theme));
+    lines.extend(node_room::resources(view, cells, theme));
     lines.extend(beside(
         cells,
         NARROWEST,
-        |cells| node_room::bounds(&view, now, cells, theme),
-        |cells| node_state::others(&view, now, cells, theme),
+        |cells| node_room::bounds(view, now, cells, theme),
+        |cells| node_state::others(view, now, cells, theme),
     ));
     lines.extend(beside(
         cells,
         NARROWEST,
-        |cells| node_order::evicted(&view, cells, theme),
-        |cells| node_order::killed(&view, cells, theme),
+        |cells| node_order::evicted(view, cells, theme),
+        |cells| node_order::killed(view, cells, theme),
     ));
     scroll::marked(buffer, area, &lines, &mut pane.cursor, theme)
 }

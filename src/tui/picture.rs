@@ -1,8 +1,10 @@
-//! Owns what a frame is drawn from: one moment with its rows, header and PLEG worked out once.
+//! Owns what a frame is drawn from: one moment with its rows, header and PLEG, and what a pane needs, worked out once.
 //! It must not change while it is shown: the next moment makes a new one.
 
+use std::sync::OnceLock;
+
 use crate::text::Text;
-use crate::view::{Filter, Header, Moment, PlegView, Row, Sort};
+use crate::view::{EventLine, Filter, Header, KubeletView, Moment, NodeView, PlegView, Row, Sort, events};
 
 use super::cells::width;
 
@@ -21,6 +23,10 @@ pub struct Picture {
     pub shown: Vec<usize>,
     /// Widest `namespace/name` and STATUS of all rows, cells.
     pub widest: (usize, usize),
+    // These look at every pod: once a moment, not once a key, and only while their pane is open.
+    node: OnceLock<NodeView>,
+    kubelet: OnceLock<KubeletView>,
+    events: OnceLock<Vec<EventLine>>,
 }
 
 impl Picture {
@@ -29,9 +35,34 @@ impl Picture {
         let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
         let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
         let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
-        let mut picture = Self { moment, title: title.into(), header, pleg, shown: Vec::new(), widest: (name, status) };
+        let mut picture = Self {
+            moment,
+            title: title.into(),
+            header,
+            pleg,
+            shown: Vec::new(),
+            widest: (name, status),
+            node: OnceLock::new(),
+            kubelet: OnceLock::new(),
+            events: OnceLock::new(),
+        };
         picture.choose(filter, sort);
         picture
+    }
+
+    /// The node.
+    pub fn node(&self) -> &NodeView {
+        self.node.get_or_init(|| NodeView::new(&self.moment))
+    }
+
+    /// The kubelet.
+    pub fn kubelet(&self) -> &KubeletView {
+        self.kubelet.get_or_init(|| KubeletView::new(&self.moment))
+    }
+
+    /// Every event, newest first.
+    pub fn events(&self) -> &[EventLine] {
+        self.events.get_or_init(|| events(&self.moment))
     }
 
     /// Chooses the rows again.
