@@ -279,6 +279,27 @@ async fn what_is_there_and_what_changes_is_said_and_nothing_twice() {
     only_looked(&fake);
 }
 
+/// containerd tells of an exit before its CRI plugin has taken it in: by seconds, on a node that is sick.
+#[tokio::test]
+async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
+    let dir = Dir::new("owed");
+    let fake = one_pod();
+    let _served = fake.serve(&dir.socket(), true);
+    let pace = CriPace { spacing: 100 * MS, quiet: Duration::from_secs(600), settle: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), pace);
+    said.container(|c| c.started_at.is_some()).await;
+    said.for_a_while().await;
+    fake.event("/tasks/exit", "c1", "c1");
+    said.call_ends().await;
+    said.call_ends().await;
+    fake.set(|s| {
+        s.containers[0].state = 2;
+        s.statuses.insert("c1".into(), status("c1", 2));
+    });
+    said.container(|c| c.exit_code == Some(137)).await;
+    assert_eq!(said.for_a_while().await, [], "what was promised is there: silence again");
+}
+
 #[tokio::test]
 async fn events_are_gathered_and_silence_still_lists() {
     let dir = Dir::new("pace");

@@ -3,7 +3,9 @@
 
 use prost::Message;
 
-use crate::proto::events::{Envelope, TaskExit};
+use super::owed::Promise;
+use crate::proto::events::{Envelope, Subject, TaskExit};
+use crate::text::Text;
 
 /// containerd's namespace for everything that came over CRI.
 pub(super) const NAMESPACE: &str = "k8s.io";
@@ -15,10 +17,10 @@ pub(super) const FILTERS: [&str; 3] = [
 ];
 
 /// What an event means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The lists of sandboxes and containers differ.
-    Lists,
+    /// The lists of sandboxes and containers differ, or will, and in what.
+    Lists(Option<(Text, Promise)>),
     /// The list of images differs.
     Images,
 }
@@ -28,19 +30,26 @@ pub(super) fn change(envelope: &Envelope) -> Option<Change> {
     if envelope.namespace != NAMESPACE {
         return None;
     }
-    match envelope.topic.as_str() {
-        "/tasks/exit" if is_exec_exit(envelope) => None,
-        topic if topic.starts_with("/tasks/exec-") => None,
-        topic if topic.starts_with("/images/") => Some(Change::Images),
-        topic if ["/tasks/", "/containers/", "/sandbox"].iter().any(|b| topic.starts_with(b)) => Some(Change::Lists),
-        _ => None,
-    }
+    let event = envelope.event.as_ref().map_or(&[][..], |event| event.value.as_slice());
+    let topic = envelope.topic.as_str();
+    let promise = match topic {
+        "/tasks/exit" if is_exec_exit(event) => return None,
+        "/tasks/exit" | "/tasks/delete" => Some(Promise::Ended),
+        "/tasks/start" => Some(Promise::Started),
+        "/containers/create" => Some(Promise::There),
+        "/containers/delete" => Some(Promise::Gone),
+        _ if topic.starts_with("/tasks/exec-") => return None,
+        _ if topic.starts_with("/images/") => return Some(Change::Images),
+        _ if ["/tasks/", "/containers/", "/sandbox"].iter().any(|b| topic.starts_with(b)) => None,
+        _ => return None,
+    };
+    let about = promise.and_then(|promise| Some((Subject::decode(event).ok()?.id, promise)));
+    Some(Change::Lists(about.filter(|(id, _)| !id.is_empty()).map(|(id, promise)| (id.into(), promise))))
 }
 
 /// An executed process has an id of its own within the container, the container's first process has the container's.
-fn is_exec_exit(envelope: &Envelope) -> bool {
-    let exit = envelope.event.as_ref().and_then(|event| TaskExit::decode(event.value.as_slice()).ok());
-    exit.is_some_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
+fn is_exec_exit(event: &[u8]) -> bool {
+    TaskExit::decode(event).is_ok_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
 }
 
 #[cfg(test)]
@@ -55,7 +64,7 @@ mod tests {
 
     #[test]
     fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| change(&envelope("k8s.io", topic, ids)) == Some(Change::Lists);
+        let wakes = |topic, ids| matches!(change(&envelope("k8s.io", topic, ids)), Some(Change::Lists(_)));
         assert!(wakes("/tasks/exit", ("a", "a")));
         assert!(!wakes("/tasks/exit", ("a", "b")));
         assert!(!wakes("/tasks/exec-started", ("a", "b")));
@@ -64,5 +73,21 @@ mod tests {
         assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
         assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(Change::Images));
         assert_eq!(change(&envelope("moby", "/tasks/exit", ("a", "a"))), None);
+    }
+
+    #[test]
+    fn what_an_event_promises() {
+        let promised = |topic| match change(&envelope("k8s.io", topic, ("a", "a"))) {
+            Some(Change::Lists(promised)) => promised,
+            other => panic!("{topic}: {other:?}"),
+        };
+        let of = |promise| Some((Text::new("a"), promise));
+        assert_eq!(promised("/containers/create"), of(Promise::There));
+        assert_eq!(promised("/tasks/start"), of(Promise::Started));
+        assert_eq!(promised("/tasks/exit"), of(Promise::Ended));
+        assert_eq!(promised("/containers/delete"), of(Promise::Gone));
+        assert_eq!(promised("/tasks/oom"), None, "an end that a list does not show");
+        let nothing = Envelope { event: None, ..envelope("k8s.io", "/tasks/exit", ("a", "a")) };
+        assert_eq!(change(&nothing), Some(Change::Lists(None)), "it wakes all the same");
     }
 }

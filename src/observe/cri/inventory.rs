@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::owed::Standing;
 use super::runtime::{Ask, Details, Lists};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, ContainerPhase, Fact, Sandbox, Time};
@@ -73,6 +74,17 @@ impl Inventory {
         let gone = before.into_keys().map(Fact::ContainerGone);
         facts.extend(gone.filter(|_| !epoch));
         facts
+    }
+
+    /// How a container or a sandbox stood in the last list.
+    pub fn standing(&self, id: &Text) -> Option<Standing> {
+        let container = self.containers.get(id).map(|c| match c.said.phase {
+            ContainerPhase::Created => Standing::Created,
+            ContainerPhase::Running => Standing::Running,
+            ContainerPhase::Exited | ContainerPhase::Unknown => Standing::Ended,
+        });
+        let sandbox = || self.sandboxes.get(id).map(|s| if s.said.ready { Standing::Running } else { Standing::Ended });
+        container.or_else(sandbox)
     }
 
     /// What lacks details, the newest first, containers before sandboxes.

@@ -7,6 +7,7 @@ mod events;
 mod failure;
 mod inventory;
 mod looking;
+mod owed;
 mod pace;
 mod pulls;
 mod runtime;

@@ -53,13 +53,14 @@ pub(super) struct Listed {
 }
 
 impl Pace {
-    /// When the next list is due. `woken` is the first event since the last list began, `events` whether any are told.
-    pub(super) fn due(&self, last: Listed, woken: Option<Instant>, events: bool) -> Instant {
+    /// When the next list is due. `woken` is the first event since the last list began, `events` whether any are told,
+    /// `again` how long after the last list what the events promised is looked for again.
+    pub(super) fn due(&self, last: Listed, woken: Option<Instant>, events: bool, again: Option<Duration>) -> Instant {
         let rest = self.rest_after(last.ended.duration_since(last.began));
         let earliest = (last.began + self.spacing).max(last.ended + rest);
         let wanted = match woken {
             Some(at) => at + self.settle,
-            None if events => last.began + self.quiet,
+            None if events => last.began + again.map_or(self.quiet, |again| again.min(self.quiet)),
             None => earliest,
         };
         earliest.max(wanted)
@@ -80,14 +81,19 @@ mod tests {
         let pace = Pace::default();
         let zero = Instant::now();
         let at = |ms: u64| zero + Duration::from_millis(ms);
-        let due = |took: u64, woken: Option<u64>, events| {
+        let due_again = |took: u64, woken: Option<u64>, events, again| {
             let last = Listed { began: zero, ended: at(took) };
-            pace.due(last, woken.map(at), events).duration_since(zero).as_millis()
+            pace.due(last, woken.map(at), events, again).duration_since(zero).as_millis()
         };
+        let due = |took, woken, events| due_again(took, woken, events, None);
         assert_eq!(due(10, None, false), 2000, "polling");
         assert_eq!(due(10, None, true), 10_000, "nothing happened");
         assert_eq!(due(10, Some(100), true), 2000, "an event soon after a list");
         assert_eq!(due(10, Some(5000), true), 5300, "an event out of the blue");
+        let again = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(due_again(10, None, true, again(4)), 4000, "a promise that was not kept");
+        assert_eq!(due_again(1000, None, true, again(4)), 6000, "and a runtime that is slow");
+        assert_eq!(due_again(10, None, true, again(16)), 10_000, "never later than without one");
         assert_eq!(due(1000, Some(100), true), 6000, "slow: five times as long");
         assert_eq!(due(60_000, None, false), 90_000, "very slow: half a minute");
     }

@@ -13,6 +13,7 @@ use super::events::Change;
 use super::failure::CallError;
 use super::inventory::Inventory;
 use super::looking::Looking;
+use super::owed::Owed;
 use super::pace::{Listed, Pace};
 use super::runtime::{Ask, Details, Lists, ReadOnlyRuntime};
 use super::shelf::{Seen, Shelf};
@@ -87,6 +88,8 @@ struct Watch<'a> {
     last: Option<Listed>,
     /// First event since the last list began.
     woken: Option<Instant>,
+    /// What events told of and no list has shown.
+    owed: Owed,
     changes: Coming<Result<Change, Status>>,
     /// The runtime has no event service.
     no_events: bool,
@@ -113,6 +116,7 @@ impl<'a> Watch<'a> {
             list_due: now,
             last: None,
             woken: None,
+            owed: Owed::default(),
             changes: None,
             no_events: false,
             identity: None,
@@ -130,7 +134,8 @@ impl<'a> Watch<'a> {
     async fn run(mut self, out: &mut Outlet) -> Failure {
         loop {
             if let Some(last) = self.last {
-                self.list_due = self.source.pace.due(last, self.woken, self.changes.is_some());
+                let (pace, events) = (&self.source.pace, self.changes.is_some());
+                self.list_due = pace.due(last, self.woken, events, self.owed.again_after(pace.spacing));
             }
             let may_look = self.list.is_none() && !self.first;
             let look_due = self.looking.due(self.last, &self.source.pace).filter(|_| may_look);
@@ -180,6 +185,7 @@ impl<'a> Watch<'a> {
             out.begin_epoch().await;
         }
         let facts = self.source.inventory.listed(lists, epoch);
+        self.owed.listed(|id| self.source.inventory.standing(id));
         if facts.iter().any(|fact| matches!(fact, Fact::Container(_))) {
             self.looking.woken(&self.source.pace);
         }
@@ -226,7 +232,11 @@ impl<'a> Watch<'a> {
     /// A stream that ends means that something happened to the runtime: the list that follows finds out.
     fn take_change(&mut self, change: Option<Result<Change, Status>>) {
         match change {
-            Some(Ok(Change::Lists)) => {}
+            Some(Ok(Change::Lists(promised))) => {
+                if let Some((id, promise)) = promised {
+                    self.owed.promised(id, promise);
+                }
+            }
             Some(Ok(Change::Images)) => return self.looking.woken(&self.source.pace),
             Some(Err(status)) if status.code() == tonic::Code::Unimplemented => {
                 (self.changes, self.no_events) = (None, true);
