@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, NodeJson, SourceJson, Stamp, known, surroundings};
+use super::json::{Head, NodeJson, SourceJson, Stamp, Surroundings, known, surroundings};
 use crate::model::Orphan;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
@@ -189,10 +189,8 @@ fn machine(moment: &Moment, out: &mut String) {
 /// The report as JSON.
 #[derive(Debug, Serialize)]
 pub struct DoctorReport<'a> {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
+    #[serde(flatten)]
+    head: Head,
     enough: bool,
     node: NodeJson,
     sources: Vec<SourceJson>,
@@ -219,12 +217,10 @@ struct OrphanJson {
 
 /// The report as a document.
 pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a> {
-    let (node, sources, _) = surroundings(moment);
+    let Surroundings { node, sources, .. } = surroundings(moment);
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
-        api_version: API_VERSION,
-        kind: "DoctorReport",
-        now: Stamp(moment.now),
+        head: Head::new("DoctorReport", moment),
         enough: is_enough(moment),
         node,
         sources,

@@ -33,6 +33,33 @@ pub fn known(text: &Text) -> Option<Text> {
     (!text.is_empty()).then(|| text.clone())
 }
 
+/// What every document begins with that shows a moment.
+#[derive(Debug, Serialize)]
+pub struct Head {
+    #[serde(rename = "apiVersion")]
+    api_version: &'static str,
+    kind: &'static str,
+    now: Stamp,
+}
+
+impl Head {
+    /// Of a document of that kind.
+    pub fn new(kind: &'static str, moment: &Moment) -> Self {
+        Self { api_version: API_VERSION, kind, now: Stamp(moment.now) }
+    }
+}
+
+/// Node, sources and alarms.
+#[derive(Debug, Serialize)]
+pub struct Surroundings {
+    /// The node.
+    pub node: NodeJson,
+    /// Every source that was started.
+    pub sources: Vec<SourceJson>,
+    /// What is wrong with the node as a whole.
+    pub alarms: Vec<AlarmJson>,
+}
+
 /// The node.
 #[derive(Debug, Serialize)]
 pub struct NodeJson {
@@ -124,7 +151,7 @@ impl From<&Evidence> for EvidenceJson {
 }
 
 /// Node, sources and alarms of a moment.
-pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJson>) {
+pub fn surroundings(moment: &Moment) -> Surroundings {
     let header = moment.header();
     let conditions = moment.snapshot.node.iter().flat_map(|node| &node.status.conditions);
     let conditions = conditions.map(|c| ConditionJson {
@@ -171,7 +198,8 @@ pub fn surroundings(moment: &Moment) -> (NodeJson, Vec<SourceJson>, Vec<AlarmJso
             _ => None,
         },
     });
-    (node, sources.collect(), moment.alarms.iter().map(|alarm| AlarmJson::new(alarm, moment.now)).collect())
+    let alarms = moment.alarms.iter().map(|alarm| AlarmJson::new(alarm, moment.now));
+    Surroundings { node, sources: sources.collect(), alarms: alarms.collect() }
 }
 
 impl From<&SourceError> for ErrorJson {

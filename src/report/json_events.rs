@@ -3,17 +3,15 @@
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, Stamp, known, stamp};
+use super::json::{Head, Stamp, known, stamp};
 use crate::text::Text;
 use crate::view::{EventLine, Moment};
 
 /// Events at a moment.
 #[derive(Debug, Serialize)]
 pub struct EventList {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
+    #[serde(flatten)]
+    head: Head,
     heard: bool,
     events: Vec<EventJson>,
 }
@@ -52,5 +50,5 @@ pub fn events_json(moment: &Moment, events: &[EventLine], heard: bool) -> EventL
         cause: known(&e.cause),
     };
     let events = events.iter().map(event).collect();
-    EventList { api_version: API_VERSION, kind: "EventList", now: Stamp(moment.now), heard, events }
+    EventList { head: Head::new("EventList", moment), heard, events }
 }

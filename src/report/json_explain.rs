@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, EvidenceJson, Stamp, known};
+use super::json::{API_VERSION, EvidenceJson, Head, known};
 use super::json_pods::NextJson;
 use crate::diagnose::{Finding, Todo};
 use crate::runbook::Cause;
@@ -15,10 +15,8 @@ use crate::view::{Entry, Explained, Moment};
 /// Subjects with their findings, best first.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
+    #[serde(flatten)]
+    head: Head,
     subjects: Vec<SubjectJson>,
 }
 
@@ -73,12 +71,7 @@ pub fn explain_json(moment: &Moment, subjects: &[Explained]) -> Explanation {
         explained_by_node: e.of_node.as_ref().map(|f| ByNode { cause: f.cause.clone(), title: f.title.clone() }),
         findings: e.diagnosis.findings.iter().map(FindingJson::from).collect(),
     };
-    Explanation {
-        api_version: API_VERSION,
-        kind: "Explanation",
-        now: Stamp(moment.now),
-        subjects: subjects.iter().map(subject).collect(),
-    }
+    Explanation { head: Head::new("Explanation", moment), subjects: subjects.iter().map(subject).collect() }
 }
 
 impl From<&Finding> for FindingJson {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, AlarmJson, NodeJson, SourceJson, Stamp, known, stamp, surroundings};
+use super::json::{Head, Stamp, Surroundings, known, stamp, surroundings};
 use crate::objects::Quantity;
 use crate::text::Text;
 use crate::view::{Disk, Moment, NodeView, ResourceLine, Threshold, Victim};
@@ -11,13 +11,10 @@ use crate::view::{Disk, Moment, NodeView, ResourceLine, Threshold, Victim};
 /// The node at a moment.
 #[derive(Debug, Serialize)]
 pub struct NodeReport {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
-    node: NodeJson,
-    sources: Vec<SourceJson>,
-    alarms: Vec<AlarmJson>,
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    around: Surroundings,
     taints: Vec<String>,
     looked_at: Option<Stamp>,
     not_ready_at: Option<Stamp>,
@@ -128,7 +125,6 @@ struct CertificateJson {
 /// The report.
 pub fn node_json(moment: &Moment) -> NodeReport {
     let view = NodeView::new(moment);
-    let (node, sources, alarms) = surroundings(moment);
     let pressure =
         view.pressure.iter().map(|(of, p)| PressureJson { of: of.clone(), some_percent: p.some, full_percent: p.full });
     let kills = view.kills.iter().map(|k| KillJson { at: Stamp(k.at), pod: known(&k.pod), text: k.text.clone() });
@@ -145,12 +141,8 @@ pub fn node_json(moment: &Moment) -> NodeReport {
         renewal_is_late: c.late,
     });
     NodeReport {
-        api_version: API_VERSION,
-        kind: "NodeReport",
-        now: Stamp(moment.now),
-        node,
-        sources,
-        alarms,
+        head: Head::new("NodeReport", moment),
+        around: surroundings(moment),
         looked_at: stamp(view.looked),
         not_ready_at: stamp(view.lease.as_ref().map(|l| l.not_ready_at)),
         evicted_at: stamp(view.lease.as_ref().map(|l| l.evicted_at)),

@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::json::{API_VERSION, AlarmJson, NodeJson, SourceJson, Stamp, call_name, known, stamp, surroundings};
+use super::json::{Head, Stamp, Surroundings, call_name, known, stamp, surroundings};
 use super::kubelet::word;
 use super::pleg::{by_slowness, rate};
 use super::verdict::sentence;
@@ -16,13 +16,10 @@ use crate::view::{Feed, KubeletView, Moment, Relists, SettingLine, Workers};
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
 pub struct PlegReport {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
-    node: NodeJson,
-    sources: Vec<SourceJson>,
-    alarms: Vec<AlarmJson>,
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    around: Surroundings,
     verdict: &'static str,
     verdict_text: String,
     last_seen: Option<Stamp>,
@@ -183,17 +180,12 @@ pub fn own_stats(own: &Calls) -> OwnStats {
 pub fn pleg_json(moment: &Moment) -> PlegReport {
     let view = KubeletView::new(moment);
     let pleg = &view.pleg;
-    let (node, sources, alarms) = surroundings(moment);
     let said =
         |said: &Option<(Time, Text)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.clone() });
     let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
     PlegReport {
-        api_version: API_VERSION,
-        kind: "PlegReport",
-        now: Stamp(moment.now),
-        node,
-        sources,
-        alarms,
+        head: Head::new("PlegReport", moment),
+        around: surroundings(moment),
         verdict: pleg.verdict(moment.now),
         verdict_text: sentence(moment, pleg),
         last_seen: stamp(pleg.last_seen),

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, AlarmJson, EvidenceJson, NodeJson, SourceJson, Stamp, known, stamp, surroundings};
+use super::json::{EvidenceJson, Head, Stamp, Surroundings, known, stamp, surroundings};
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
@@ -12,13 +12,10 @@ use crate::view::{Detail, Moment, Row, Sides};
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
 pub struct PodList {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
-    node: NodeJson,
-    sources: Vec<SourceJson>,
-    alarms: Vec<AlarmJson>,
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    around: Surroundings,
     counts: Counts,
     pods: Vec<PodJson>,
 }
@@ -116,15 +113,10 @@ struct ExitJson {
 
 /// The pods of these rows.
 pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
-    let (node, sources, alarms) = surroundings(moment);
     let (pods, failing, slow, moving) = moment.header().pods;
     PodList {
-        api_version: API_VERSION,
-        kind: "PodList",
-        now: Stamp(moment.now),
-        node,
-        sources,
-        alarms,
+        head: Head::new("PodList", moment),
+        around: surroundings(moment),
         counts: Counts { pods, failing, slow, moving },
         pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row, moment.now))).collect(),
     }

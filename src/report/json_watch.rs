@@ -3,17 +3,15 @@
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, AlarmJson, NodeJson, SourceJson, Stamp, surroundings};
+use super::json::{Head, Surroundings, surroundings};
 use super::json_pods::{self, PodJson};
 use crate::view::{Change, Moment};
 
 /// One pod whose row is told again.
 #[derive(Debug, Serialize)]
 pub struct PodChange {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
+    #[serde(flatten)]
+    head: Head,
     change: &'static str,
     pod: PodJson,
 }
@@ -21,21 +19,16 @@ pub struct PodChange {
 /// Node, sources and alarms, when one of them is another than before.
 #[derive(Debug, Serialize)]
 pub struct NodeChange {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    kind: &'static str,
-    now: Stamp,
-    node: NodeJson,
-    sources: Vec<SourceJson>,
-    alarms: Vec<AlarmJson>,
+    #[serde(flatten)]
+    head: Head,
+    #[serde(flatten)]
+    around: Surroundings,
 }
 
 /// The document of one change.
 pub fn pod_change(moment: &Moment, change: &Change) -> PodChange {
     PodChange {
-        api_version: API_VERSION,
-        kind: "PodChange",
-        now: Stamp(moment.now),
+        head: Head::new("PodChange", moment),
         change: change.what.name(),
         pod: json_pods::pod(&change.placed, &change.row, moment.now),
     }
@@ -43,6 +36,5 @@ pub fn pod_change(moment: &Moment, change: &Change) -> PodChange {
 
 /// The document of what surrounds the pods.
 pub fn node_change(moment: &Moment) -> NodeChange {
-    let (node, sources, alarms) = surroundings(moment);
-    NodeChange { api_version: API_VERSION, kind: "NodeChange", now: Stamp(moment.now), node, sources, alarms }
+    NodeChange { head: Head::new("NodeChange", moment), around: surroundings(moment) }
 }
