@@ -1,0 +1,115 @@
+//! Owns how values of flags are written: moments, spans, speeds, names with files.
+//! It must not know which flag a value belongs to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+
+/// A moment of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// That time.
+    Time(DateTime<Utc>),
+    /// That time of day, UTC, on the day of the input.
+    Clock(NaiveTime),
+    /// So long after the begin.
+    After(TimeDelta),
+}
+
+pub(super) fn parse_at(text: &str) -> Result<At, String> {
+    if let Some(span) = text.strip_prefix('+') {
+        return parse_span(span).map(At::After).ok_or_else(|| "a time span is written as in +90s or +1m30s".into());
+    }
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Ok(At::Time(time.to_utc()));
+    }
+    let clock = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(text, format).ok());
+    clock.map(At::Clock).ok_or_else(|| "expected 2026-01-31T12:42:10Z, 12:42:10 or +90s".into())
+}
+
+pub(super) fn parse_now(text: &str) -> Result<DateTime<Utc>, String> {
+    DateTime::parse_from_rfc3339(text).map(|t| t.to_utc()).map_err(|_| "expected 2026-01-31T12:42:10Z".into())
+}
+
+pub(super) fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_owned(), file.into())),
+        _ => Err("expected NAME=FILE, such as app=app.log".into()),
+    }
+}
+
+/// `90s`, `1m30s`, `1.5s`, `2h`.
+fn parse_span(text: &str) -> Option<TimeDelta> {
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, tail) = rest.split_at(digits);
+        let unit = match tail.chars().next()? {
+            'h' => 3600.0,
+            'm' => 60.0,
+            's' => 1.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * unit;
+        rest = tail.get(1..)?;
+    }
+    (!text.is_empty() && seconds < 1e9).then(|| TimeDelta::milliseconds((seconds * 1000.0).round() as i64))
+}
+
+pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if speed > 0.0 && speed <= 1000.0 => Ok(speed),
+        _ => Err("expected a number above 0, at most 1000".into()),
+    }
+}
+
+/// `3s`, `500ms`, `1m`.
+pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err("a time such as 3s, 500ms or 1m".into()),
+    };
+    let seconds = digits.parse::<f64>().ok().map(|n| n * unit).filter(|s| (0.0..=3600.0).contains(s));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time such as 3s, 500ms or 1m, at most an hour".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        let clock = |h, m, s| At::Clock(NaiveTime::from_hms_opt(h, m, s).unwrap());
+        assert_eq!(parse_at("12:42:10"), Ok(clock(12, 42, 10)));
+        assert_eq!(parse_at("12:42"), Ok(clock(12, 42, 0)));
+        assert_eq!(parse_at("+1m30s"), Ok(At::After(TimeDelta::seconds(90))));
+        assert_eq!(parse_at("+1.5s"), Ok(At::After(TimeDelta::milliseconds(1500))));
+        let utc = parse_at("2026-01-31T13:42:10+01:00");
+        assert_eq!(utc, Ok(At::Time("2026-01-31T12:42:10Z".parse().unwrap())));
+        for wrong in ["", "+", "+90", "+s", "+1d", "noon", "25:00", "2026-01-31", "+é"] {
+            assert!(parse_at(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn waits() {
+        let ms = |text| parse_wait(text).map(|d| d.as_millis()).ok();
+        assert_eq!([ms("3s"), ms("500ms"), ms("1m"), ms("2")], [Some(3000), Some(500), Some(60_000), Some(2000)]);
+        for wrong in ["", "s", "-1s", "1d", "2h", "NaNs"] {
+            assert_eq!(ms(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn speeds() {
+        assert_eq!(parse_speed("10"), Ok(10.0));
+        for wrong in ["0", "-1", "NaN", "inf", "fast"] {
+            assert!(parse_speed(wrong).is_err(), "{wrong}");
+        }
+    }
+}
