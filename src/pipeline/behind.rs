@@ -1,6 +1,8 @@
 //! Owns what the pod object would say by now, where its source is away and the runtime shows that its containers went on.
 //! It must not be asked while the API server answers: then its word is kubectl's, however late.
 
+use std::cmp::Ordering;
+
 use crate::model::{PodFacts, bare_id, real};
 use crate::objects::{ContainerState, ContainerStatus, Pod, Running, Terminated};
 use crate::observation::{Container, ContainerPhase, Time};
@@ -15,7 +17,7 @@ pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
     let mut changed = false;
     let (spec, status) = (&pod.spec, &mut pod.status);
     for status in status.init_container_statuses.iter_mut().chain(&mut status.container_statuses) {
-        let Some(container) = facts.container(&status.name).filter(|c| newest(c) > Some(held.changed)) else {
+        let Some(container) = facts.container(&status.name).filter(|c| is_later(c, status, held.changed)) else {
             continue;
         };
         let mut all = spec.containers.iter().chain(&spec.init_containers);
@@ -23,6 +25,20 @@ pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
         changed |= go_on(status, container, facts, probed);
     }
     changed.then_some(pod)
+}
+
+/// The runtime's container is the run of which the status tells, or a later one. Times alone do not say so: what the
+/// kubelet's `/pods` shows may be older than its first answer (a status as the API server last echoed it), and restarts
+/// are counted in the container's own attempt.
+fn is_later(c: &Container, status: &ContainerStatus, said: Time) -> bool {
+    match c.attempt.cmp(&status.restart_count) {
+        Ordering::Greater => true,
+        Ordering::Less => false,
+        Ordering::Equal => {
+            matches!(bare_id(&status.container_id), id if id.is_empty() || id == c.id.as_str())
+                || newest(c) > Some(said)
+        }
+    }
 }
 
 /// The last thing that happened to a container.
@@ -141,5 +157,21 @@ mod tests {
         let place = node.placed().place;
         assert_eq!((place.status.word.as_str(), place.status.restarts), ("CrashLoopBackOff", 5));
         assert_eq!(place.status_from, Source::KubeletPods);
+    }
+
+    /// As a node looks whose API server was away before anybody looked.
+    #[test]
+    fn a_status_that_the_kubelet_shows_late_is_not_news() {
+        let mut node = Node::new();
+        let at = node.at;
+        node.list(Source::Cri, vec![container("one", 4, at, Some(1))]);
+        node.at += TimeDelta::seconds(30);
+        node.list(Source::KubeletPods, vec![pod("one", 4, true, r#"{"running":{}}"#)]);
+        let place = node.placed().place;
+        assert_eq!((place.status.word.as_str(), place.status.ready_text()), ("Error", "0/1".into()));
+        assert_eq!(place.status_from, Source::Cri);
+        node.list(Source::KubeletPods, vec![pod("two", 5, true, r#"{"running":{}}"#)]);
+        let place = node.placed().place;
+        assert_eq!((place.status.word.as_str(), place.status_from), ("Running", Source::KubeletPods), "a later run");
     }
 }
