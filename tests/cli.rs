@@ -169,6 +169,14 @@ fn help_and_version() {
 }
 
 #[test]
+fn the_manual_page_is_in_the_binary() {
+    let (code, out, err) = run(&["man"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/kpodtrace.1")).unwrap());
+    assert!(out.contains(".SH KEYS") && out.contains(".SH \"EXIT STATUS\""), "{out}");
+}
+
+#[test]
 fn kubectl_objects_as_a_table() {
     let (code, out, err) = run(&["pods", "--from", KUBECTL]);
     assert_eq!(code, 0, "{err}");

@@ -184,6 +184,12 @@ Examples:
   kpodtrace runbook check ./runbook.d                  refused with file, line and reason; 1 when anything is wrong
   kpodtrace runbook check                              the embedded runbook")]
     Runbook(RunbookArgs),
+    /// Print the manual page: every command and flag, the keys, files, variables and exit codes
+    #[command(after_help = "\
+Examples:
+  kpodtrace man | man -l -
+  kpodtrace man > /usr/local/share/man/man1/kpodtrace.1")]
+    Man,
 }
 
 /// Flags of `explain`.

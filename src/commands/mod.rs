@@ -26,6 +26,9 @@ pub use fail::Failure;
 
 use crate::cli::{Cli, Command, ScreenArgs};
 
+/// The manual page, which the tests make from the flags and the keys.
+const MANUAL: &str = include_str!("../../docs/kpodtrace.1");
+
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -78,5 +81,6 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Record(args)) => record::run(&cli.input, args),
         Some(Command::Explain(args)) => explain::run(&cli.input, args),
         Some(Command::Runbook(args)) => runbook::run(args),
+        Some(Command::Man) => out::text(MANUAL).map(|()| Outcome::Done),
     }
 }

@@ -16,23 +16,54 @@ The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes 
 `--no-mouse` leaves it to the terminal, for selecting text.
 ";
 
-/// The keys as Markdown: those of every pane, then each pane's own.
+/// The keys of one place.
+#[derive(Debug)]
+pub struct Place {
+    /// Where they are pressed.
+    pub title: &'static str,
+    /// What each does.
+    pub lines: Vec<Line>,
+}
+
+/// What some keys do.
+#[derive(Debug)]
+pub struct Line {
+    /// Names of the keys.
+    pub keys: Vec<String>,
+    /// What they do.
+    pub what: &'static str,
+    /// Name of the action.
+    pub action: &'static str,
+}
+
+impl Line {
+    fn of((line, keys): (&'static Binding, &[Key])) -> Self {
+        let keys = keys.iter().map(|key| key.name()).collect();
+        Self { keys, what: line.long, action: line.action.name() }
+    }
+}
+
+/// The keys of every pane, then each pane's own.
+pub fn places(keymap: &Keymap) -> Vec<Place> {
+    let everywhere = keymap.lines(Context::List).filter(|(b, _)| is_everywhere(b)).map(Line::of).collect();
+    let own = |context: Context| {
+        let own = |(b, _): &(&Binding, &[Key])| context.is_typing() || !is_everywhere(b);
+        keymap.lines(context).filter(own).map(Line::of).collect()
+    };
+    let places = Context::ALL.map(|context| Place { title: context.title(), lines: own(context) });
+    let all = [Place { title: "Every pane", lines: everywhere }].into_iter().chain(places);
+    all.filter(|place| !place.lines.is_empty()).collect()
+}
+
+/// The keys as Markdown.
 pub fn keys_text(keymap: &Keymap) -> String {
     let mut out = String::from(HEAD);
-    let mut section = |title: &str, lines: Vec<(&'static Binding, &[Key])>| {
-        if lines.is_empty() {
-            return;
+    for place in places(keymap) {
+        out.push_str(&format!("\n## {}\n\n| keys | what they do | action |\n|---|---|---|\n", place.title));
+        for Line { keys, what, action } in place.lines {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+            out.push_str(&format!("| {} | {what} | `{action}` |\n", keys.join(" ")));
         }
-        out.push_str(&format!("\n## {title}\n\n| keys | what they do | action |\n|---|---|---|\n"));
-        for (line, keys) in lines {
-            let keys: Vec<String> = keys.iter().map(|key| format!("`{}`", key.name())).collect();
-            out.push_str(&format!("| {} | {} | `{}` |\n", keys.join(" "), line.long, line.action.name()));
-        }
-    };
-    section("Every pane", keymap.lines(Context::List).filter(|(b, _)| is_everywhere(b)).collect());
-    for context in Context::ALL {
-        let own = |(b, _): &(&Binding, &[Key])| context.is_typing() || !is_everywhere(b);
-        section(context.title(), keymap.lines(context).filter(own).collect());
     }
     out
 }

@@ -70,7 +70,7 @@ pub use app::{App, Flow, Typing};
 pub use feed::Feed;
 pub use keymap::Keymap;
 pub use keys::{Action, BINDINGS, Binding, Context, Key};
-pub use manual::keys_text;
+pub use manual::{Line, Place, keys_text, places};
 pub use paint::Painter;
 pub use pane::Pane;
 pub use picture::Picture;
