@@ -38,7 +38,7 @@ pub struct Line {
 
 impl Line {
     fn of((line, keys): (&'static Binding, &[Key])) -> Self {
-        let keys = keys.iter().map(|key| key.name()).collect();
+        let keys = keys.iter().copied().map(Key::name).collect();
         Self { keys, what: line.long, action: line.action.name() }
     }
 }

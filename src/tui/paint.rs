@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use ratatui::buffer::{Buffer, Cell};
+use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
@@ -44,7 +44,7 @@ impl Painter {
             self.last = Buffer::empty(next.area);
             self.whole = false;
         }
-        encode(&mut bytes, self.last.diff(&next).into_iter());
+        bytes.extend(encode(&self.last.diff(&next), next.area.width));
         self.last = next;
         (!bytes.is_empty()).then_some(bytes)
     }
@@ -55,38 +55,118 @@ type Style = (Color, Color, Modifier);
 
 const PLAIN_STYLE: Style = (Color::Reset, Color::Reset, Modifier::empty());
 
-/// Each frame begins and ends in plain style, so that what is written beside it looks as it should.
-fn encode<'a>(bytes: &mut Vec<u8>, cells: impl Iterator<Item = (u16, u16, &'a Cell)>) {
-    let mut style = PLAIN_STYLE;
-    let mut last: Option<(u16, u16, bool)> = None;
-    for (x, y, cell) in cells {
-        match last {
-            Some((before, line, _)) if line == y && x == before + 1 => {}
-            // Only where the cursor stands for sure: terminals disagree on the width of other characters.
-            Some((before, line, true)) if line == y && x > before => {
-                // Writing to memory cannot fail.
-                let _ = match x - before - 1 {
-                    1 => write!(bytes, "\x1b[C"),
-                    gap => write!(bytes, "\x1b[{gap}C"),
-                };
-            }
-            _ => {
-                let _ = write!(bytes, "\x1b[{};{}H", y + 1, x + 1);
-            }
-        }
-        let wanted = (cell.fg, cell.bg, cell.modifier);
-        if wanted != style {
-            bytes.extend_from_slice(b"\x1b[0");
-            select(bytes, wanted);
-            bytes.push(b'm');
-            style = wanted;
-        }
-        bytes.extend_from_slice(cell.symbol().as_bytes());
-        last = Some((x, y, cell.symbol().is_ascii()));
+/// A cell that differs, with where it is: column, row.
+type Changed<'a> = (u16, u16, &'a Cell);
+
+fn style(cell: &Cell) -> Style {
+    (cell.fg, cell.bg, cell.modifier)
+}
+
+/// Line by line, or column by column in each style, whichever is shorter: text comes in lines, while the ages and
+/// countdowns of a table move in columns. Begins and ends in plain style, so that what is written beside it looks as it
+/// should.
+fn encode(cells: &[Changed<'_>], width: u16) -> Vec<u8> {
+    let runs: Vec<&[Changed]> = cells.chunk_by(is_run).collect();
+    let lines = written(&runs, width);
+    // A wide character covers what stands behind it, so that it must be written before that.
+    if runs.len() > MOST_RUNS || cells.iter().any(|(.., cell)| cell.cell_width() > 1) {
+        return lines;
     }
-    if style != PLAIN_STYLE {
-        bytes.extend_from_slice(PLAIN);
+    let mut styles: Vec<Style> = Vec::new();
+    let mut order: Vec<(usize, u16, u16, &[Changed])> = Vec::new();
+    for run in runs {
+        let Some((x, y, cell)) = run.first() else { continue };
+        let known = styles.iter().position(|s| *s == style(cell));
+        let group = known.unwrap_or_else(|| {
+            styles.push(style(cell));
+            styles.len() - 1
+        });
+        order.push((group, *x, *y, run));
     }
+    order.sort_by_key(|(group, x, y, _)| (*group, *x, *y));
+    let columns = written(&order.into_iter().map(|(.., run)| run).collect::<Vec<_>>(), width);
+    if columns.len() < lines.len() { columns } else { lines }
+}
+
+/// With more pieces than this the screen is another one, and is not worth the search.
+const MOST_RUNS: usize = 1000;
+
+/// The second is written right behind the first, in the same style.
+fn is_run((x, y, a): &Changed<'_>, (next, line, b): &Changed<'_>) -> bool {
+    line == y && *next == x + 1 && style(a) == style(b)
+}
+
+fn written(runs: &[&[Changed<'_>]], width: u16) -> Vec<u8> {
+    let mut pen = Pen { bytes: Vec::new(), style: PLAIN_STYLE, at: None, width };
+    for (x, y, cell) in runs.iter().copied().flatten() {
+        pen.go(*x, *y);
+        pen.dip(style(cell));
+        pen.write(cell);
+    }
+    pen.dip(PLAIN_STYLE);
+    pen.bytes
+}
+
+/// What writes, where it stands, and how.
+struct Pen {
+    bytes: Vec<u8>,
+    style: Style,
+    /// Column, row, and whether it stands there for sure: terminals disagree on the width of some characters, and on
+    /// what comes behind the last column. Unsure it still writes on: what stands behind such a character is behind it.
+    at: Option<(u16, u16, bool)>,
+    width: u16,
+}
+
+impl Pen {
+    fn go(&mut self, x: u16, y: u16) {
+        let absolute = if x == 0 { format!("\x1b[{}H", y + 1) } else { format!("\x1b[{};{}H", y + 1, x + 1) };
+        let bytes = match self.at {
+            Some((column, line, _)) if (column, line) == (x, y) => return,
+            Some((column, line, true)) => {
+                let near =
+                    steps(line, y, ("\n", "B"), ("\x1b[A", "A")) + &steps(column, x, ("\x1b[C", "C"), ("\x08", "D"));
+                if near.len() < absolute.len() { near } else { absolute }
+            }
+            _ => absolute,
+        };
+        self.bytes.extend_from_slice(bytes.as_bytes());
+        self.at = Some((x, y, true));
+    }
+
+    fn dip(&mut self, wanted: Style) {
+        if wanted == self.style {
+            return;
+        }
+        if wanted == PLAIN_STYLE {
+            self.bytes.extend_from_slice(PLAIN);
+        } else if self.style == PLAIN_STYLE {
+            let mut codes = Vec::new();
+            select(&mut codes, wanted);
+            self.bytes.extend_from_slice(b"\x1b[");
+            self.bytes.extend_from_slice(codes.strip_prefix(b";").unwrap_or(&codes));
+            self.bytes.push(b'm');
+        } else {
+            self.bytes.extend_from_slice(b"\x1b[0");
+            select(&mut self.bytes, wanted);
+            self.bytes.push(b'm');
+        }
+        self.style = wanted;
+    }
+
+    fn write(&mut self, cell: &Cell) {
+        let symbol = cell.symbol();
+        self.bytes.extend_from_slice(symbol.as_bytes());
+        self.at = self.at.map(|(x, y, _)| (x + 1, y, symbol.is_ascii() && x + 1 < self.width));
+    }
+}
+
+/// From one line or column to another: each by itself, or many in one sequence. A line feed moves straight down, as the
+/// terminal is raw, and never from the last line.
+fn steps(from: u16, to: u16, (on, many_on): (&str, &str), (back, many_back): (&str, &str)) -> String {
+    let (one, many, count) = if to >= from { (on, many_on, to - from) } else { (back, many_back, from - to) };
+    let each = one.repeat(usize::from(count.min(4)));
+    let once = format!("\x1b[{count}{many}");
+    if count <= 4 && each.len() <= once.len() { each } else { once }
 }
 
 /// What follows a reset to make this style.
@@ -165,10 +245,82 @@ mod tests {
         buffer
     }
 
+    fn terminal() -> vt100::Parser {
+        let cells = |n| NonZeroU16::new(n).unwrap();
+        vt100::Parser::new(cells(12), cells(40), 0)
+    }
+
+    #[test]
+    fn what_moves_in_columns_is_written_in_columns() {
+        let draw = |second: u16| {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 12));
+            for y in 0..12 {
+                buffer.set_string(8, y, format!("{}s", second % 10), Style::new().fg(Color::Cyan));
+                buffer.set_string(20, y, format!("{}s", 10 + second), Style::new());
+            }
+            buffer
+        };
+        let mut painter = Painter::new();
+        painter.paint(draw(1)).unwrap();
+        let bytes = String::from_utf8(painter.paint(draw(2)).unwrap()).unwrap();
+        let column = |digit: &str| [digit; 12].join("\n\x08");
+        assert_eq!(bytes, format!("\x1b[1;9H\x1b[36m{}\x1b[1;22H\x1b[0m{}", column("2"), column("2")));
+        assert_eq!(painter.paint(draw(2)), None);
+    }
+
+    proptest::proptest! {
+        /// Whatever is written over whatever: the screen is the one that the last frame alone makes.
+        #[test]
+        fn many_frames_make_the_screen_of_the_last(
+            wide in proptest::bool::ANY,
+            frames in proptest::collection::vec(
+                proptest::collection::vec((0u16..40, 0u16..12, 0usize..7, 0usize..5, 1u16..12), 0..40), 1..6),
+        ) {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 40, 12));
+            let (mut shown, mut painter) = (terminal(), Painter::new());
+            for edits in frames {
+                for (x, y, text, colour, down) in edits {
+                    let text = ["1", "23", "●", " ", "web-0 Running", if wide { "日本" } else { "s" }, "é✗"][text];
+                    let plain = Style::reset();
+                    let looks = [plain, plain.fg(Color::Cyan), plain.bold(), plain.bg(Color::Red), plain.reversed()];
+                    (y..(y + down).min(12)).for_each(|y| _ = buffer.set_stringn(x, y, text, usize::from(40 - x), looks[colour]));
+                }
+                whole_characters(&mut buffer);
+                if let Some(bytes) = painter.paint(buffer.clone()) {
+                    shown.process(&bytes);
+                }
+                let mut alone = terminal();
+                alone.process(&Painter::new().paint(buffer.clone()).unwrap());
+                for (x, y) in (0..12).flat_map(|y| (0..40).map(move |x| (x, y))) {
+                    let (shown, alone) = (looks_of(&shown, x, y), looks_of(&alone, x, y));
+                    // What a terminal does with the style of half a wide character is its own affair.
+                    let same = shown == alone || wide && shown.as_ref().map(|l| &l.0) == alone.as_ref().map(|l| &l.0);
+                    proptest::prop_assert!(same, "{},{}: {:?}, not {:?}", x, y, shown, alone);
+                }
+            }
+        }
+    }
+
+    /// What stands on half of a wide character takes it away, as in a terminal.
+    fn whole_characters(buffer: &mut Buffer) {
+        for (x, y) in (0..12).flat_map(|y| (0..40).map(move |x| (x, y))) {
+            if buffer[(x, y)].cell_width() > 1 && (x == 39 || buffer[(x + 1, y)].symbol() != " ") {
+                buffer[(x, y)].set_symbol(" ");
+            }
+        }
+    }
+
+    /// What a cell shows; None for the second half of a wide character.
+    fn looks_of(terminal: &vt100::Parser, x: u16, y: u16) -> Option<(String, [vt100::Color; 2], [bool; 2])> {
+        let cell = terminal.screen().cell(y, x).unwrap();
+        let text = if cell.contents().is_empty() { " " } else { cell.contents() };
+        let looks = ([cell.fgcolor(), cell.bgcolor()], [cell.bold(), cell.inverse()]);
+        (!cell.is_wide_continuation()).then(|| (text.to_owned(), looks.0, looks.1))
+    }
+
     #[test]
     fn a_terminal_shows_the_frame_after_any_frame() {
-        let cells = |n| NonZeroU16::new(n).unwrap();
-        let (mut terminal, mut painter) = (vt100::Parser::new(cells(12), cells(40), 0), Painter::new());
+        let (mut terminal, mut painter) = (terminal(), Painter::new());
         for seed in 0..120 {
             // What a terminal does with the style of half a wide character is its own affair.
             let wide = seed >= 60;
