@@ -193,6 +193,25 @@ async fn lists_in_pages_then_watches() {
 }
 
 #[tokio::test]
+async fn a_first_list_tells_how_far_it_is() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("first"));
+    for i in 0..5 {
+        api.put("events", json!({"kind": "Event", "metadata": {"name": format!("e{i}"), "uid": format!("e{i}")}}));
+    }
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::events()]);
+    let mut seen = Vec::new();
+    live.until("a whole list", |s| {
+        let first = s.first_lists.get(&Source::ApiEvents);
+        seen.extend(first.map(|f| (f.live, f.so_far, f.remaining)));
+        is_live(s, Source::ApiEvents) && first.is_none()
+    })
+    .await;
+    for wanted in [(false, None, None), (true, Some(0), None), (true, Some(2), Some(3)), (true, Some(4), Some(1))] {
+        assert!(seen.contains(&wanted), "{wanted:?}: {seen:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_watch_that_the_server_ends_goes_on_where_it_was() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("end"));
     api.state().no_bookmarks = true;

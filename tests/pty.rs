@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -440,4 +441,22 @@ fn a_terminal_that_cannot_show_a_screen_is_told_of_another_way() {
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo"], &[("TERM", "dumb")]);
     assert_eq!(s.end(), 3);
     assert!(s.text().contains("kpodtrace pods") && !s.screen.screen().alternate_screen());
+}
+
+#[test]
+fn who_waits_at_a_terminal_is_told_for_what() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pty-wait");
+    _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    // It takes connections, and says nothing.
+    let socket = dir.join("mute.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let endpoint = format!("unix://{}", socket.display());
+    let args =
+        [env!("CARGO_BIN_EXE_kpodtrace"), "pods", "--node", "n", "--runtime-endpoint", &endpoint, "--wait", "2s"];
+    let mut s = Session::start(&args, &[]);
+    s.wait_for("waiting for ");
+    s.wait_for("cri ");
+    s.wait_for("kpodtrace doctor, which says what each source lacks");
+    assert_eq!(s.end(), 3);
 }

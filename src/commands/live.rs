@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 
 use super::Failure;
+use super::progress::StatusLine;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::{Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
-use crate::view::Moment;
+use crate::view::{Moment, first_text};
 
 /// What is being observed, and how it was found.
 pub struct Observed {
@@ -29,6 +30,23 @@ impl Observed {
     /// The moment now.
     pub fn moment(&mut self) -> Moment {
         self.live.moment(Utc::now())
+    }
+
+    /// Waits until each source has answered or given up, at most for `limit`, and says on a terminal what it waits for.
+    pub fn settle(&mut self, limit: Duration) -> Result<(), Failure> {
+        let begin = Instant::now();
+        let mut line = StatusLine::new();
+        loop {
+            let left = limit.saturating_sub(begin.elapsed());
+            if self.live.settle(left.min(line.next(begin.elapsed())))? || begin.elapsed() >= limit {
+                return Ok(());
+            }
+            let now = Utc::now();
+            let told = self.live.awaited();
+            let told: Vec<_> =
+                told.iter().map(|(s, first)| format!("{} {}", s.name(), first_text(first, now))).collect();
+            line.say(&format!("waiting for {}", told.join(", ")));
+        }
     }
 
     /// Takes in what comes for a while; ends early when `done` says so.
@@ -49,7 +67,7 @@ pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Fai
     if input.at.is_some() {
         return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
     }
-    observed.live.settle(input.live.wait)?;
+    observed.settle(input.live.wait)?;
     Ok(observed)
 }
 

@@ -2,6 +2,7 @@
 //! It must not panic when nobody reads them.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use serde::Serialize;
 
@@ -41,7 +42,11 @@ pub fn error(text: &str) {
 
 /// Width of the terminal that standard output is, if it is one.
 pub fn width() -> Option<usize> {
-    let out = io::stdout();
-    let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
+    columns(io::stdout())
+}
+
+/// Width of the terminal that a stream is, if it is one.
+pub fn columns(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }

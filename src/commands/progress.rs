@@ -1,4 +1,4 @@
-//! Owns the line that says how far the reading of a large input is.
+//! Owns the line that says what is waited for: the reading of a large input, the first answers of a node.
 //! It must not be seen where nobody waits at a terminal, nor for what takes no time.
 
 use std::fs;
@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::out;
 use crate::text::Text;
 use crate::view::bytes;
 
@@ -15,6 +16,46 @@ use crate::view::bytes;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How often the line is written again.
 const EVERY: Duration = Duration::from_millis(250);
+
+/// A line on the terminal that is written again and again, and gone when it is dropped.
+pub struct StatusLine {
+    is_terminal: bool,
+    told: bool,
+}
+
+impl StatusLine {
+    /// Nothing is said yet.
+    pub fn new() -> Self {
+        Self { is_terminal: io::stderr().is_terminal(), told: false }
+    }
+
+    /// How long to wait before it says something, of what has already taken that long.
+    pub fn next(&self, since: Duration) -> Duration {
+        match (self.is_terminal, self.told) {
+            (false, _) => Duration::MAX,
+            (true, false) => PATIENCE.saturating_sub(since),
+            (true, true) => EVERY,
+        }
+    }
+
+    /// Says it; it is no output: nobody misses it.
+    pub fn say(&mut self, text: &str) {
+        if self.is_terminal {
+            let room = out::columns(io::stderr()).unwrap_or(80).saturating_sub(1);
+            let text: String = text.chars().take(room).collect();
+            _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
+            self.told = true;
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        if self.told {
+            _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
 
 /// Told until it is dropped.
 pub struct Progress {
@@ -32,16 +73,10 @@ impl Progress {
         let (end, ended) = channel();
         let begun = (Instant::now(), read_so_far());
         let tell = move || {
-            let mut wait = PATIENCE;
-            let mut told = false;
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
+            let mut told = StatusLine::new();
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(told.next(begun.0.elapsed())) {
                 let (read, seconds) = (read_so_far().saturating_sub(begun.1), begun.0.elapsed().as_secs());
-                // It is no output: nobody misses it.
-                _ = write!(io::stderr().lock(), "\r\x1b[K{}", line(&name, read, size, seconds));
-                (wait, told) = (EVERY, true);
-            }
-            if told {
-                _ = write!(io::stderr().lock(), "\r\x1b[K");
+                told.say(&line(&name, read, size, seconds));
             }
         };
         let thread = thread::Builder::new().name("progress".into()).spawn(tell);

@@ -37,6 +37,10 @@ impl Model {
                 source.dropped += count;
                 return;
             }
+            Fact::Remaining { count } => {
+                source.remaining = Some(count);
+                return;
+            }
             Fact::Tls { verified } => {
                 source.unverified = !verified;
                 return;
@@ -46,6 +50,9 @@ impl Model {
                 return source.answered(&stamp);
             }
             _ => source.answered(&stamp),
+        }
+        if matches!(fact, Fact::EpochBegin | Fact::EpochEnd) {
+            source.remaining = None;
         }
         if !source.is_live() && matches!(stamp.source, Source::ApiPods | Source::KubeletPods) {
             // Its last answer decides what it would have known of.
@@ -137,6 +144,7 @@ impl Model {
             Fact::Alive
             | Fact::Tls { .. }
             | Fact::Unreadable { .. }
+            | Fact::Remaining { .. }
             | Fact::SourceState(_)
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }

@@ -22,6 +22,7 @@ impl Model {
             named: self.named.clone(),
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
+            first_lists: self.first_lists(),
             lease: self.lease_of(node.as_deref()),
             node_events: match node.as_deref() {
                 Some(node) => self.events_about_node(node),

@@ -97,6 +97,11 @@ impl<T: PartialEq> Listing<T> {
         self.items.iter()
     }
 
+    /// How many of the first listing, while that is under way.
+    pub fn so_far(&self) -> Option<usize> {
+        (self.epoch > 0 && !self.complete).then_some(self.items.len())
+    }
+
     /// True once a full listing has ended, so that absence means something.
     pub fn is_complete(&self) -> bool {
         self.complete

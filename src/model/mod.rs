@@ -4,6 +4,7 @@
 mod alarms;
 mod apply;
 mod disk;
+mod first;
 mod histogram;
 mod join;
 mod kubelet;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use disk::Orphan;
+pub use first::FirstList;
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};
 pub use lines::{Line, Lines};
@@ -133,6 +135,8 @@ pub struct Snapshot {
     pub pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
     /// Every source that has said anything.
     pub sources: BTreeMap<Source, Arc<SourceFacts>>,
+    /// Those of them whose first list is under way.
+    pub first_lists: BTreeMap<Source, FirstList>,
     /// The node object.
     pub node: Option<Arc<Node>>,
     /// The node's lease.

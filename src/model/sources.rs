@@ -71,6 +71,12 @@ pub struct SourceFacts {
     /// The certificate of who answers is not verified.
     #[serde(default)]
     pub unverified: bool,
+    /// When it was first heard of.
+    #[serde(default)]
+    pub begun: Option<Time>,
+    /// How many objects of the list under way are still to come, where the server says so.
+    #[serde(default)]
+    pub remaining: Option<u64>,
     /// Its timed calls.
     pub calls: BTreeMap<Call, Calls>,
     epoch: u32,
@@ -87,6 +93,8 @@ impl SourceFacts {
             dropped: 0,
             unreadable: 0,
             unverified: false,
+            begun: Some(stamp.wall),
+            remaining: None,
             calls: BTreeMap::new(),
             epoch: 0,
             seq: 0,

@@ -41,6 +41,11 @@ pub enum Fact {
         /// How many.
         count: u64,
     },
+    /// The list under way has so many more objects, as the server says.
+    Remaining {
+        /// How many.
+        count: u64,
+    },
     /// Whether the certificate of who answers is verified; it is until this says otherwise.
     Tls {
         /// It is. Otherwise somebody else may answer, because the user or the credential says so.
@@ -181,6 +186,7 @@ impl Fact {
             Fact::EpochBegin
             | Fact::EpochEnd
             | Fact::Unreadable { .. }
+            | Fact::Remaining { .. }
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
             | Fact::Scrape(_)

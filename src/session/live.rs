@@ -1,6 +1,7 @@
 //! Owns the live model: what the sources say, folded as it comes, and written to a recording where one is wanted.
 //! It must not wait for a source: whoever draws decides how long a moment may take.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -11,7 +12,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::Recorder;
 use crate::diagnose::Rounds;
-use crate::model::{Model, Snapshot};
+use crate::model::{FirstList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
 use crate::runbook::Runbook;
@@ -111,20 +112,26 @@ impl Live {
         Ok(())
     }
 
-    /// Takes in what comes until every source has answered or given up, at most for `limit`.
+    /// Takes in what comes until every source has answered or given up, at most for `limit`. False when some have not.
     ///
     /// # Errors
     /// When the recording cannot be written.
-    pub fn settle(&mut self, limit: Duration) -> Result<(), RecordError> {
+    pub fn settle(&mut self, limit: Duration) -> Result<bool, RecordError> {
         let begin = Instant::now();
         while begin.elapsed() < limit && !self.ended {
             self.pass()?;
             if self.is_settled() {
-                break;
+                return Ok(true);
             }
             self.wait(limit.saturating_sub(begin.elapsed()))?;
         }
-        self.pass().map(|_| ())
+        self.pass()?;
+        Ok(self.ended || self.is_settled())
+    }
+
+    /// The sources that are still waited for, and how far they are.
+    pub fn awaited(&self) -> BTreeMap<Source, FirstList> {
+        self.model.first_lists()
     }
 
     /// Every source that was started has told all that it had to tell at first, or has said why not. A list that is still

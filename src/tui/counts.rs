@@ -21,8 +21,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
         return;
     }
     let (all, failing, slow, moving) = picture.header.pods;
+    let so_far = if picture.header.pods_so_far { " so far" } else { "" };
     let pieces = [
-        (format!("{all} pod{}", if all == 1 { "" } else { "s" }), Role::Heading),
+        (format!("{all} pod{}{so_far}", if all == 1 { "" } else { "s" }), Role::Heading),
         (format!("{failing} failing"), if failing > 0 { Role::Trouble } else { Role::Muted }),
         (format!("{slow} slow"), if slow > 0 { Role::Slow } else { Role::Muted }),
         (format!("{moving} moving"), if moving > 0 { Role::Active } else { Role::Muted }),

@@ -61,7 +61,7 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     let (mark, role) = match (line.word, late) {
         ("off", _) => ("·", Role::Muted),
         ("ended", _) => ("○", Role::Muted),
-        ("connecting", None) => ("◐", Role::Active),
+        (_, None) if !line.first.is_empty() => ("◐", Role::Active),
         ("live", None) => ("●", Role::Good),
         _ => ("✗", Role::Trouble),
     };
@@ -73,7 +73,8 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     let age = line.answered.split_inclusive(|c: char| c.is_alphabetic()).next().unwrap_or_default();
     let mut text = name.to_owned();
     match (line.word, late) {
-        ("live", Some(since)) => text += &format!(" no answer {}", human_duration(now - since)),
+        ("live" | "connecting", Some(since)) => text += &format!(" no answer {}", human_duration(now - since)),
+        (_, None) if !line.first.is_empty() => text += &format!(" {}", line.first),
         ("live", None) if form == Form::Bare => {}
         ("live", None) => text += &format!(" {age}"),
         (word, _) if age.is_empty() || form == Form::Bare && role != Role::Trouble => text += &format!(" {word}"),

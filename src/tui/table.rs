@@ -12,12 +12,12 @@ use ratatui::style::{Modifier, Style};
 
 use super::Picture;
 use super::app::App;
-use super::cells::{fit, pod_name, put};
+use super::cells::{fit, pod_name, put, wrap};
 use super::columns::columns;
 use super::scroll::{Rows, View};
 use super::theme::{Role, Theme};
 use crate::pipeline::Stage;
-use crate::view::{Column, Row, Trouble};
+use crate::view::{Column, POD_LISTS, Row, Trouble};
 
 /// Draws heading and rows, and keeps the selected row in sight.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
@@ -42,7 +42,10 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, t
     let line = picture.row(app.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
     app.view = View { page: rows.max(1), position: None, rows: Some(seen), line };
     if count == 0 {
-        put(buffer, area.x + 1, area.y + 2, area.right(), &empty(picture, app), theme.style(Role::Muted));
+        let lines = wrap(&empty(picture, app), usize::from(area.width.saturating_sub(2)));
+        for (line, y) in lines.iter().zip(area.y + 2..area.bottom()) {
+            put(buffer, area.x + 1, y, area.right(), line, theme.style(Role::Muted));
+        }
         return;
     }
     for (i, y) in (app.cursor.top..count).zip(area.y + 1..area.bottom()) {
@@ -109,16 +112,15 @@ fn empty(picture: &Picture, app: &App) -> String {
         };
         return format!("{only} ({} pods in all)", picture.moment.rows().len());
     }
-    let sources = &picture.header.sources;
-    let lists =
-        [crate::observation::Source::ApiPods, crate::observation::Source::KubeletPods, crate::observation::Source::Cri];
-    let told: Vec<String> = sources
-        .iter()
-        .filter(|s| lists.contains(&s.source))
-        .map(|s| format!("{} {}", s.source.name(), s.text))
-        .collect();
-    match told.is_empty() {
-        true => "no pods known yet: no source has answered".to_owned(),
-        false => format!("no pods known yet: {}", told.join(" · ")),
+    let lists: Vec<_> = picture.header.sources.iter().filter(|s| POD_LISTS.contains(&s.source)).collect();
+    let told = |first: &str| {
+        let told: Vec<String> = lists.iter().map(|s| format!("{} {}", s.source.name(), s.text)).collect();
+        format!("{first}: {}", told.join(" · "))
+    };
+    match lists.as_slice() {
+        [] => "no pods known yet: no source has answered".to_owned(),
+        _ if picture.header.pods_so_far => told("no pods so far, waiting for the first list"),
+        lists if lists.iter().any(|s| s.live) => told("no pods on this node"),
+        _ => told("no pods known yet"),
     }
 }

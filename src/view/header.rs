@@ -2,13 +2,16 @@
 //! It must not lay anything out.
 
 use super::faults::{Fault, faults};
-use super::words::{ago, lease_text, source_state_text, source_state_word};
+use super::words::{ago, first_text, lease_text, source_state_text, source_state_word};
 use super::{Moment, Trouble};
-use crate::model::SourceFacts;
+use crate::model::{FirstList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
+
+/// Sources whose list says which pods there are.
+pub const POD_LISTS: [Source; 3] = [Source::ApiPods, Source::KubeletPods, Source::Cri];
 
 /// One source in the header.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +36,8 @@ pub struct SourceLine {
     pub unreadable: u64,
     /// The certificate of who answers is not verified.
     pub unverified: bool,
+    /// How far it is with its first list, while that is under way; else empty.
+    pub first: String,
 }
 
 /// The node's lease, by which the cluster takes the node for alive.
@@ -88,6 +93,8 @@ pub struct Header {
     pub unverified: Vec<&'static str>,
     /// Pods: all, failing, slow, moving.
     pub pods: (usize, usize, usize, usize),
+    /// A source of pods has not yet listed all of them.
+    pub pods_so_far: bool,
     /// What is wrong with the node, one sentence each: its findings, and alarms.
     pub faults: Vec<Fault>,
 }
@@ -132,7 +139,7 @@ impl Header {
             .map(|(&source, facts)| SourceLine {
                 source,
                 word: source_state_word(&facts.state),
-                text: source_text(facts, now),
+                text: source_text(facts, snapshot.first_lists.get(&source), now),
                 last_answer: facts.last_answer,
                 answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
@@ -140,6 +147,7 @@ impl Header {
                 dropped: facts.dropped,
                 unreadable: facts.unreadable,
                 unverified: facts.unverified,
+                first: snapshot.first_lists.get(&source).map(|f| first_text(f, now)).unwrap_or_default(),
             })
             .collect();
         let is_api = |source: &Source| source.name().starts_with("api-");
@@ -173,16 +181,21 @@ impl Header {
             sources,
             unverified: unverified.into_iter().filter(|(is, _)| *is).map(|(_, who)| who).collect(),
             pods,
+            pods_so_far: POD_LISTS.iter().any(|source| snapshot.first_lists.contains_key(source)),
             faults: faults(moment.node_diagnosis(), &moment.alarms, now),
         }
     }
 }
 
 /// A source's state with why and when, and what must be known of its answers.
-fn source_text(facts: &SourceFacts, now: Time) -> String {
-    let mut text = source_state_text(&facts.state, now);
+fn source_text(facts: &SourceFacts, first: Option<&FirstList>, now: Time) -> String {
+    let mut text = match first {
+        Some(first) => first_text(first, now),
+        None => source_state_text(&facts.state, now),
+    };
     // One that refuses answers.
-    let silent = !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
+    let told = first.is_some_and(|first| first.in_flight.is_some());
+    let silent = !told && !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
     if let Some(since) = facts.unanswered_since().filter(|_| silent) {
         text += &format!("; no answer for {}", human_duration(ago(now, since)));
     }

@@ -34,7 +34,7 @@ pub use exits::{exit_words, restart_strip};
 pub use explained::{Asked, Explained, explain_all, explain_named};
 pub use faults::Fault;
 pub use filter::{Filter, Matcher, has_words, is_near};
-pub use header::{Header, LeaseLine, SourceLine};
+pub use header::{Header, LeaseLine, POD_LISTS, SourceLine};
 pub use kubelet::{Feed, Health, KubeletView, Relists, SLOW_S, Workers};
 pub use life::{Phase, Stretch, life};
 pub use moment::Moment;
@@ -45,4 +45,6 @@ pub use row::{Row, Trouble};
 pub use settings::{SettingLine, settings};
 pub use thresholds::{Disk, Threshold};
 pub use why::Why;
-pub use words::{alarm_text, bytes, clock, milliseconds, next_text, quantile, source_state_text, source_state_word};
+pub use words::{
+    alarm_text, bytes, clock, first_text, milliseconds, next_text, quantile, source_state_text, source_state_word,
+};

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 
-use crate::model::Alarm;
+use crate::model::{Alarm, FirstList};
 use crate::observation::{Call, SourceState, Time};
 use crate::pipeline::{Next, NextKind, human_duration};
 
@@ -68,6 +68,18 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
         SourceState::Retrying { at: None, error } => format!("retrying: {}", error.tried.one_line()),
         SourceState::Forbidden { error } => format!("forbidden: {}", error.tried.one_line()),
         SourceState::Ended => "ended".into(),
+    }
+}
+
+/// How far a source is with its first list: `connecting 2s`, `1500 of 7000 so far, 3s`.
+pub fn first_text(first: &FirstList, now: Time) -> String {
+    let since = human_duration(ago(now, first.since));
+    match (first.so_far, first.remaining, first.in_flight) {
+        (Some(count), Some(more), _) => format!("{count} of {} so far, {since}", count as u64 + more),
+        (Some(count), None, _) => format!("{count} so far, {since}"),
+        (None, _, Some(begun)) => format!("call in flight {}", human_duration(ago(now, begun))),
+        (None, ..) if first.live => format!("first list {since}"),
+        (None, ..) => format!("connecting {since}"),
     }
 }
 

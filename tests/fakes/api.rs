@@ -314,8 +314,12 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
         "leases" => "LeaseList",
         _ => "EventList",
     };
-    let list = json!({"kind": kind, "apiVersion": "v1", "items": page,
+    let mut list = json!({"kind": kind, "apiVersion": "v1", "items": page,
         "metadata": {"resourceVersion": s.version.to_string(), "continue": more}});
+    // Told of what is listed whole alone.
+    if more != "" && selector.is_empty() {
+        list["metadata"]["remainingItemCount"] = json!(items.len() - skip - limit);
+    }
     whole(200, list.to_string(), None)
 }
 

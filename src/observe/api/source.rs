@@ -187,6 +187,8 @@ impl ListWatch {
             resource_version: String,
             #[serde(default, rename = "continue")]
             more: Option<String>,
+            #[serde(default)]
+            remaining_item_count: Option<u64>,
         }
         self.fresh = true;
         let mut query = format!("limit={PAGE}");
@@ -213,6 +215,9 @@ impl ListWatch {
             }
             if unreadable > 0 {
                 out.say(Fact::Unreadable { count: unreadable }).await;
+            }
+            if let Some(count) = page.metadata.remaining_item_count {
+                out.say(Fact::Remaining { count }).await;
             }
             match page.metadata.more.filter(|more| !more.is_empty()) {
                 Some(more) => query = format!("limit={PAGE}&continue={more}"),

@@ -1,6 +1,7 @@
 //! Owns the tests of the screen that need no terminal: sizes, selection, hostile names, and bytes.
 
 mod asked;
+mod first;
 mod idle;
 mod panes;
 
@@ -28,14 +29,26 @@ impl Node {
         Self { model: Model::default(), rounds: Rounds::default(), sources: Vec::new(), now }
     }
 
-    fn say(&mut self, source: Source, fact: Fact) {
+    fn sequencer(&mut self, source: Source) -> &mut Sequencer {
         let found = self.sources.iter().position(|(s, _)| *s == source).unwrap_or_else(|| {
             self.sources.push((source, Sequencer::new(source)));
             self.sources.len() - 1
         });
-        let mono = (self.now.timestamp() - 1_790_000_000) as u64 * 1_000_000;
-        let stamp = self.sources[found].1.stamp(mono, self.now);
+        &mut self.sources[found].1
+    }
+
+    fn say(&mut self, source: Source, fact: Fact) {
+        let now = self.now;
+        let mono = (now.timestamp() - 1_790_000_000) as u64 * 1_000_000;
+        let stamp = self.sequencer(source).stamp(mono, now);
         self.model.apply(Observation { stamp, fact });
+    }
+
+    /// A full listing begins.
+    fn list(&mut self, source: Source) {
+        let now = self.now;
+        let stamp = self.sequencer(source).next_epoch(0, now);
+        self.model.apply(Observation { stamp, fact: Fact::EpochBegin });
     }
 
     fn pod(&mut self, namespace: &str, name: &str, waiting: Option<(&str, &str)>) {
@@ -216,7 +229,7 @@ fn an_open_pod_that_is_gone_stays() {
     let frame = app.draw(80, 24);
     assert!(shows(&frame, "shop/web  gone") && shows(&frame, "STAGES"));
     key(&mut app, KeyCode::Esc);
-    assert!(shows(&app.draw(80, 24), "no pods known yet"));
+    assert!(shows(&app.draw(80, 24), "no pods so far"));
 }
 
 #[test]
