@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod container_log;
 pub mod decode;
 pub mod diagnose;
 pub mod model;

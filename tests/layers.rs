@@ -9,22 +9,35 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("cli", &["text"]),
+    ("container_log", &["text"]),
     ("objects", &["text"]),
     ("observation", &["objects", "text"]),
-    ("decode", &["observation", "objects", "text"]),
+    ("decode", &["observation", "objects", "container_log", "text"]),
     ("record", &["decode", "observation", "objects", "text"]),
     ("proto", &[]),
-    ("observe", &["proto", "decode", "observation", "objects", "text"]),
+    ("observe", &["proto", "decode", "observation", "objects", "container_log", "text"]),
     ("model", &["observation", "objects", "text"]),
     ("pipeline", &["model", "observation", "objects", "text"]),
     ("runbook", &["pipeline", "observation", "text"]),
     ("diagnose", &["runbook", "pipeline", "model", "observation", "objects", "text"]),
-    ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
+    ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "container_log", "text"]),
     ("report", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
-    ("tui", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
+    ("tui", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "container_log", "text"]),
     (
         "session",
-        &["view", "diagnose", "runbook", "pipeline", "model", "record", "decode", "observation", "objects", "text"],
+        &[
+            "view",
+            "diagnose",
+            "runbook",
+            "pipeline",
+            "model",
+            "record",
+            "decode",
+            "observation",
+            "objects",
+            "container_log",
+            "text",
+        ],
     ),
     ("config", &["tui", "view", "text"]),
     (
@@ -45,6 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "decode",
             "observation",
             "objects",
+            "container_log",
             "text",
         ],
     ),
@@ -70,7 +84,8 @@ const BANNED: &[(&str, Where, &str)] = &[
 ];
 
 /// Modules whose results depend on their arguments alone.
-const PURE: &[&str] = &["text", "objects", "observation", "decode", "record", "model", "pipeline", "view", "report"];
+const PURE: &[&str] =
+    &["text", "container_log", "objects", "observation", "decode", "record", "model", "pipeline", "view", "report"];
 
 enum Where {
     OnlyIn(&'static [&'static str]),

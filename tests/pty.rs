@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kpodtrace::container_log::{LogAsk, LogNews};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::Time;
@@ -420,6 +421,10 @@ fn child_that_panics() {
         }
         fn title(&self) -> String {
             String::new()
+        }
+        fn log(&mut self, _: LogAsk) {}
+        fn log_news(&mut self) -> Vec<LogNews> {
+            Vec::new()
         }
     }
     tui::run(&mut Bad(0), tui::Options::default()).unwrap();

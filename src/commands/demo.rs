@@ -8,7 +8,9 @@ use chrono::TimeDelta;
 use super::live::Observed;
 use super::{Failure, Outcome, config, input, live, runbook};
 use crate::cli::{At, Input, LookArgs, ScreenArgs};
-use crate::session::{Session, SessionError};
+use crate::container_log::{LogAsk, LogNews};
+use crate::observe::OpenLog;
+use crate::session::{RecordedLog, Session, SessionError};
 use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
 
@@ -44,7 +46,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
         let own = runbook::own(input)?;
-        let mut watcher = Watcher { observed: live::begin(&input.live)?, failed: None };
+        let mut watcher = Watcher { observed: live::begin(&input.live)?, log: None, failed: None };
         watcher.observed.live.diagnose_with(own);
         let ended = show(&mut watcher, options);
         return watcher.failed.map_or(ended, Err);
@@ -61,7 +63,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
 }
 
 fn play(session: Session, what: String, options: Options) -> Result<Outcome, Failure> {
-    let mut player = Player { session, what, failed: None };
+    let mut player = Player { session, what, log: None, failed: None };
     let ended = show(&mut player, options);
     player.failed.map_or(ended, |error| Err(error.into()))
 }
@@ -78,6 +80,7 @@ fn show(feed: &mut dyn Feed, options: Options) -> Result<Outcome, Failure> {
 struct Player {
     session: Session,
     what: String,
+    log: Option<RecordedLog>,
     failed: Option<SessionError>,
 }
 
@@ -97,7 +100,9 @@ impl Feed for Player {
     }
 
     fn moment(&mut self) -> Moment {
-        self.session.moment()
+        let moment = self.session.moment();
+        self.log.iter_mut().for_each(|log| log.look(&moment));
+        moment
     }
 
     fn wake_in(&mut self) -> Duration {
@@ -111,6 +116,23 @@ impl Feed for Player {
         let speed = self.session.speed();
         if (speed - 1.0).abs() < 1e-9 { self.what.clone() } else { format!("{} x{speed}", self.what) }
     }
+
+    fn log(&mut self, ask: LogAsk) {
+        match ask {
+            LogAsk::Open(request) => {
+                let mut log = RecordedLog::new(*request);
+                log.look(&self.session.moment());
+                self.log = Some(log);
+            }
+            // What a recording has is told at once.
+            LogAsk::Older => {}
+            LogAsk::Close => self.log = None,
+        }
+    }
+
+    fn log_news(&mut self) -> Vec<LogNews> {
+        self.log.as_mut().map(RecordedLog::take).unwrap_or_default()
+    }
 }
 
 /// How often a live node is looked at for news, at least.
@@ -119,6 +141,7 @@ const LIVE_WAKE: Duration = Duration::from_millis(200);
 /// A live node as the screen wants it.
 struct Watcher {
     observed: Observed,
+    log: Option<OpenLog>,
     failed: Option<Failure>,
 }
 
@@ -143,5 +166,17 @@ impl Feed for Watcher {
 
     fn title(&self) -> String {
         if self.observed.node.is_empty() { "live".into() } else { format!("live: {}", self.observed.node) }
+    }
+
+    fn log(&mut self, ask: LogAsk) {
+        match ask {
+            LogAsk::Open(request) => self.log = Some(self.observed.logs.open(*request)),
+            LogAsk::Older => self.log.iter().for_each(OpenLog::older),
+            LogAsk::Close => self.log = None,
+        }
+    }
+
+    fn log_news(&mut self) -> Vec<LogNews> {
+        self.log.as_ref().map(OpenLog::take).unwrap_or_default()
     }
 }

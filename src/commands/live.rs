@@ -10,7 +10,7 @@ use super::Failure;
 use super::progress::StatusLine;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
-use crate::observe::{Plan, Started, Wants, start};
+use crate::observe::{LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
@@ -24,6 +24,8 @@ pub struct Observed {
     pub looked: Vec<Looked>,
     /// The node's name, as far as it was found.
     pub node: String,
+    /// Reads containers' logs.
+    pub logs: LogReader,
 }
 
 impl Observed {
@@ -104,12 +106,12 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
     }
-    let Started { rx, sources } = start(&plan)
+    let Started { rx, sources, logs } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut live = Live::new(rx, sources);
     live.name_node(&node);
-    Ok(Observed { live, looked, node })
+    Ok(Observed { live, looked, node, logs })
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

@@ -1,47 +1,190 @@
-//! Owns the format in which a runtime keeps what containers write: a time, a stream, a tag, the text.
-//! It must not keep more than was asked for, nor take a line of another form for one of these.
+//! Owns the forms in which containers' output is kept and served: CRI's lines, docker's JSON lines, and lines that begin with
+//! a time. It must not hold more than one unfinished line of each stream, whatever comes in.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
 
+use crate::container_log::{LogLine, Stream};
 use crate::observation::Time;
 
-/// The last `most` lines of `bytes`, which are the end of a file; with `cut` the first line has lost its begin. Pieces of one
-/// line, which runtimes cut at 16 KiB, are one line again, at the time of the last; empty lines do not count.
-pub fn cri_log(bytes: &[u8], cut: bool, most: usize) -> Vec<(Time, String)> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut open: HashMap<&str, (Time, String)> = HashMap::new();
-    let mut lines = VecDeque::new();
-    let mut keep = |line: (Time, String)| {
-        if !line.1.trim().is_empty() {
-            lines.push_back(line);
-        }
-        if lines.len() > most {
-            lines.pop_front();
-        }
-    };
-    for line in text.lines().skip(usize::from(cut)) {
-        let Some((at, stream, whole, text)) = split(line) else { continue };
-        let piece = open.entry(stream).or_default();
-        piece.0 = at;
-        piece.1.push_str(text);
-        if whole && let Some(line) = open.remove(stream) {
-            keep(line);
-        }
-    }
-    // What was not ended when the container was: a panic may be.
-    let mut rest: Vec<_> = open.into_values().collect();
-    rest.sort();
-    rest.into_iter().for_each(keep);
-    lines.into()
+/// Longest line that is put together, bytes: more than a [`crate::text::Text`] keeps of it.
+const MAX_LINE: usize = 64 << 10;
+/// Longest line of a file, bytes: runtimes cut at 16 KiB, and JSON writes a byte as six.
+const MAX_RAW: usize = 256 << 10;
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogForm {
+    /// As a runtime keeps them: `TIME STREAM P|F TEXT`, or docker's `{"log":…,"stream":…,"time":…}`.
+    Kept,
+    /// As API server and kubelet serve them with `timestamps=true`: `TIME TEXT`.
+    Served,
 }
 
-/// Time, stream, whether the line ends here, text.
-fn split(line: &str) -> Option<(Time, &str, bool, &str)> {
+/// A piece of a line.
+struct Piece<'a> {
+    at: Time,
+    stream: Stream,
+    /// The line ends here.
+    whole: bool,
+    text: std::borrow::Cow<'a, str>,
+}
+
+/// A line of which only the begin has come.
+#[derive(Debug)]
+struct Open {
+    stream: Stream,
+    at: Time,
+    text: String,
+}
+
+/// Puts lines together from what comes in pieces of any length.
+#[derive(Debug)]
+pub struct LogDecoder {
+    form: LogForm,
+    /// What came behind the last line feed.
+    raw: Vec<u8>,
+    /// The line under way is too long; it is left out up to its end.
+    too_long: bool,
+    open: Vec<Open>,
+}
+
+impl LogDecoder {
+    /// Of lines in that form.
+    pub fn new(form: LogForm) -> Self {
+        Self { form, raw: Vec::new(), too_long: false, open: Vec::new() }
+    }
+
+    /// Takes bytes in; gives the lines that end in them to `out`.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<LogLine>) {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|b| *b == b'\n') {
+            let (line, behind) = rest.split_at(end);
+            if self.raw.is_empty() && !self.too_long {
+                self.line(line, out);
+            } else {
+                self.hold(line);
+                let raw = std::mem::take(&mut self.raw);
+                if !std::mem::take(&mut self.too_long) {
+                    self.line(&raw, out);
+                }
+            }
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        self.hold(rest);
+    }
+
+    /// Nothing more comes: what was not ended is a line all the same, as the last words of a panic may be.
+    pub fn end(&mut self, out: &mut Vec<LogLine>) {
+        let raw = std::mem::take(&mut self.raw);
+        if !std::mem::take(&mut self.too_long) && !raw.is_empty() {
+            self.line(&raw, out);
+        }
+        self.end_pieces(out);
+    }
+
+    /// The pieces that have come are lines as they are: what waits for input ends no line.
+    pub fn end_pieces(&mut self, out: &mut Vec<LogLine>) {
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_by(|a, b| (a.at, a.stream, &a.text).cmp(&(b.at, b.stream, &b.text)));
+        out.extend(open.into_iter().map(|o| shown(Some(o.at), o.stream, &o.text)));
+    }
+
+    /// Pieces have come of lines that have not ended.
+    pub fn has_pieces(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn hold(&mut self, part: &[u8]) {
+        self.too_long |= self.raw.len() + part.len() > MAX_RAW;
+        if self.too_long {
+            self.raw.clear();
+        } else {
+            self.raw.extend_from_slice(part);
+        }
+    }
+
+    fn line(&mut self, raw: &[u8], out: &mut Vec<LogLine>) {
+        let line = String::from_utf8_lossy(raw);
+        let line = line.strip_suffix('\r').unwrap_or(&line);
+        let Some(piece) = piece(line, self.form) else {
+            // A file that was damaged says more than one that seems to end.
+            if !line.is_empty() {
+                out.push(shown(None, Stream::Unknown, line));
+            }
+            return;
+        };
+        let open = self.open.iter().position(|o| o.stream == piece.stream);
+        match (open, piece.whole) {
+            (None, true) => out.push(shown(Some(piece.at), piece.stream, &piece.text)),
+            (None, false) => {
+                let mut open = Open { stream: piece.stream, at: piece.at, text: String::new() };
+                open.add(&piece);
+                self.open.push(open);
+            }
+            (Some(i), false) => self.open[i].add(&piece),
+            (Some(i), true) => {
+                let mut open = self.open.swap_remove(i);
+                open.add(&piece);
+                out.push(shown(Some(open.at), open.stream, &open.text));
+            }
+        }
+    }
+}
+
+impl Open {
+    fn add(&mut self, piece: &Piece<'_>) {
+        self.at = piece.at;
+        if self.text.len() + piece.text.len() <= MAX_LINE {
+            self.text.push_str(&piece.text);
+        }
+    }
+}
+
+fn shown(at: Option<Time>, stream: Stream, text: &str) -> LogLine {
+    LogLine { at, stream, text: text.into() }
+}
+
+/// Where a line begins in `bytes`, which are cut out of a log: behind the first that is seen to end there. What stands
+/// before belongs to what precedes.
+pub fn first_begin(bytes: &[u8]) -> usize {
+    let mut begin = 0;
+    let mut first = None;
+    // The first line has lost its begin.
+    for (i, _) in bytes.iter().enumerate().filter(|(_, b)| **b == b'\n') {
+        let line = bytes.get(begin..i).unwrap_or_default();
+        begin = i + 1;
+        if first.is_none() {
+            first = Some(begin);
+        } else if piece(&String::from_utf8_lossy(line), LogForm::Kept).is_none_or(|piece| piece.whole) {
+            return begin;
+        }
+    }
+    first.unwrap_or(0)
+}
+
+fn piece(line: &str, form: LogForm) -> Option<Piece<'_>> {
+    match form {
+        LogForm::Kept if line.starts_with('{') => docker(line),
+        LogForm::Kept => cri(line),
+        LogForm::Served => {
+            let (at, text) = line.split_once(' ').unwrap_or((line, ""));
+            Some(Piece { at: time(at)?, stream: Stream::Unknown, whole: true, text: text.into() })
+        }
+    }
+}
+
+fn time(text: &str) -> Option<Time> {
+    DateTime::parse_from_rfc3339(text).ok().map(|at| at.to_utc())
+}
+
+fn cri(line: &str) -> Option<Piece<'_>> {
     let (at, rest) = line.split_once(' ')?;
-    let at = DateTime::parse_from_rfc3339(at).ok()?.to_utc();
-    let (stream, rest) = rest.split_once(' ').filter(|(stream, _)| matches!(*stream, "stdout" | "stderr"))?;
+    let at = time(at)?;
+    let (stream, rest) = rest.split_once(' ')?;
+    let stream = self::stream(stream)?;
     let (tags, text) = rest.split_once(' ').unwrap_or((rest, ""));
     // More tags may follow the first, behind colons.
     let whole = match tags.split(':').next() {
@@ -49,34 +192,158 @@ fn split(line: &str) -> Option<(Time, &str, bool, &str)> {
         Some("P") => false,
         _ => return None,
     };
-    Some((at, stream, whole, text))
+    Some(Piece { at, stream, whole, text: text.into() })
+}
+
+fn docker(line: &str) -> Option<Piece<'_>> {
+    #[derive(Deserialize)]
+    struct Json {
+        log: String,
+        stream: String,
+        time: DateTime<Utc>,
+    }
+    let json: Json = serde_json::from_str(line).ok()?;
+    let stream = stream(&json.stream)?;
+    let (whole, text) = match json.log.strip_suffix('\n') {
+        Some(text) => (true, text.strip_suffix('\r').unwrap_or(text).to_owned()),
+        None => (false, json.log),
+    };
+    Some(Piece { at: json.time, stream, whole, text: text.into() })
+}
+
+fn stream(name: &str) -> Option<Stream> {
+    match name {
+        "stdout" => Some(Stream::Out),
+        "stderr" => Some(Stream::Err),
+        _ => None,
+    }
+}
+
+/// The last `most` lines of `bytes`, which are the end of a file; with `cut` the first line has lost its begin. Pieces of one
+/// line are one line again, at the time of the last; empty lines do not count, nor what is of another form.
+pub fn cri_log(bytes: &[u8], cut: bool, most: usize) -> Vec<(Time, String)> {
+    let whole = match bytes.iter().position(|b| *b == b'\n') {
+        Some(end) if cut => bytes.get(end + 1..).unwrap_or_default(),
+        None if cut => &[],
+        _ => bytes,
+    };
+    let (mut decoder, mut lines) = (LogDecoder::new(LogForm::Kept), Vec::new());
+    decoder.push(whole, &mut lines);
+    decoder.end(&mut lines);
+    let mut last = VecDeque::new();
+    for line in lines {
+        if let Some(at) = line.at.filter(|_| !line.text.trim().is_empty()) {
+            last.push_back((at, line.text.as_str().to_owned()));
+        }
+        if last.len() > most {
+            last.pop_front();
+        }
+    }
+    last.into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn texts(log: &str, cut: bool, most: usize) -> Vec<String> {
         cri_log(log.as_bytes(), cut, most).into_iter().map(|(_, text)| text).collect()
     }
 
+    fn decoded(form: LogForm, pieces: &[&[u8]]) -> Vec<(Option<String>, Stream, String)> {
+        let (mut decoder, mut out) = (LogDecoder::new(form), Vec::new());
+        pieces.iter().for_each(|piece| decoder.push(piece, &mut out));
+        decoder.end(&mut out);
+        assert!(!decoder.has_pieces() && decoder.raw.is_empty());
+        out.into_iter().map(|l| (l.at.map(|at| at.to_rfc3339()), l.stream, l.text.to_string())).collect()
+    }
+
+    const LOG: &str = "2026-03-02T10:00:00.5+01:00 stdout P one\n2026-03-02T09:00:01Z stderr F err\n\
+                       2026-03-02T09:00:02Z stdout F  and two\n2026-03-02T09:00:03Z stdout F \n\
+                       2026-03-02T09:00:04Z stderr P half";
+
     #[test]
     fn pieces_are_joined_stream_by_stream() {
-        let log = "2026-03-02T10:00:00.5+01:00 stdout P one\n2026-03-02T09:00:01Z stderr F err\n\
-                   2026-03-02T09:00:02Z stdout F  and two\n2026-03-02T09:00:03Z stdout F \n2026-03-02T09:00:04Z stderr P half";
-        assert_eq!(texts(log, false, 20), ["err", "one and two", "half"]);
-        let at: Vec<_> = cri_log(log.as_bytes(), false, 20).into_iter().map(|(at, _)| at.to_rfc3339()).collect();
+        assert_eq!(texts(LOG, false, 20), ["err", "one and two", "half"]);
+        let at: Vec<_> = cri_log(LOG.as_bytes(), false, 20).into_iter().map(|(at, _)| at.to_rfc3339()).collect();
         assert_eq!(at, ["2026-03-02T09:00:01+00:00", "2026-03-02T09:00:02+00:00", "2026-03-02T09:00:04+00:00"]);
     }
 
     #[test]
     fn only_the_last_lines_and_none_of_another_form() {
-        let log = "02T09:00:00Z stdout F cut\n{\"log\":\"x\",\"stream\":\"stdout\",\"time\":\"2026-03-02T09:00:00Z\"}\n\
-                   2026-03-02T09:00:01Z stdout X a\n2026-03-02T09:00:01Z journal F a\nplain\n\
+        let log = "02T09:00:00Z stdout F cut\n2026-03-02T09:00:01Z stdout X a\n2026-03-02T09:00:01Z journal F a\nplain\n\
                    2026-03-02T09:00:01Z stdout F:more b\n2026-03-02T09:00:02Z stdout F c\n";
         assert_eq!(texts(log, true, 20), ["b", "c"]);
         assert_eq!(texts(log, false, 1), ["c"]);
         assert!(texts("2026-03-02T09:00:02Z stdout F c\n", true, 20).is_empty(), "its begin is lost");
         assert_eq!(cri_log(b"2026-03-02T09:00:02Z stdout F \xff\n", false, 1)[0].1, "\u{fffd}");
+    }
+
+    #[test]
+    fn the_stream_is_kept_and_what_is_damaged_is_shown() {
+        let line =
+            |at: &str, stream, text: &str| (Some(format!("2026-03-02T09:00:0{at}+00:00")), stream, text.to_owned());
+        let found = decoded(LogForm::Kept, &[LOG.as_bytes(), b"\n\0\0\0\nplain"]);
+        let damaged = [(None, Stream::Unknown, "␀␀␀".to_owned()), (None, Stream::Unknown, "plain".to_owned())];
+        let mut expected =
+            vec![line("1", Stream::Err, "err"), line("2", Stream::Out, "one and two"), line("3", Stream::Out, "")];
+        expected.extend(damaged);
+        expected.push(line("4", Stream::Err, "half"));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lines_of_docker_and_lines_that_are_served() {
+        let docker = concat!(
+            r#"{"log":"\u001b[31mone","stream":"stdout","time":"2026-03-02T09:00:00Z"}"#,
+            "\n",
+            r#"{"log":"bad\n","stream":"stderr","time":"2026-03-02T09:00:01Z"}"#,
+            "\n",
+            r#"{"log":" two\r\n","stream":"stdout","time":"2026-03-02T09:00:02.5Z"}"#,
+            "\n",
+        );
+        let found = decoded(LogForm::Kept, &[docker.as_bytes()]);
+        let texts: Vec<_> = found.iter().map(|(_, stream, text)| (*stream, text.as_str())).collect();
+        assert_eq!(texts, [(Stream::Err, "bad"), (Stream::Out, "one two")]);
+        let served = b"2026-03-02T09:00:00.000000001Z a  b\n2026-03-02T09:00:01Z\nfailed to read\n";
+        let found = decoded(LogForm::Served, &[served]);
+        let texts: Vec<_> = found.iter().map(|(at, _, text)| (at.is_some(), text.as_str())).collect();
+        assert_eq!(texts, [(true, "a  b"), (true, ""), (false, "failed to read")]);
+    }
+
+    #[test]
+    fn a_flood_without_an_end_is_not_held() {
+        let (mut decoder, mut out) = (LogDecoder::new(LogForm::Kept), Vec::new());
+        for _ in 0..100 {
+            decoder.push(&[b'x'; 65536], &mut out);
+            assert!(decoder.raw.len() <= MAX_RAW);
+            decoder.push(b"2026-03-02T09:00:00Z stdout P ", &mut out);
+        }
+        decoder.push(b"\n2026-03-02T09:00:00Z stdout F end\n", &mut out);
+        assert_eq!(out.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["end"]);
+        let piece = format!("2026-03-02T09:00:00Z stdout P {}\n", "y".repeat(16384));
+        (0..1000).for_each(|_| decoder.push(piece.as_bytes(), &mut out));
+        assert!(decoder.open[0].text.len() <= MAX_LINE);
+    }
+
+    #[test]
+    fn a_chunk_begins_where_a_line_does() {
+        let at = |log: &'static str| &log[first_begin(log.as_bytes())..];
+        assert_eq!(at("cut\n2026-03-02T09:00:00Z stdout F a\nb\n"), "b\n");
+        let pieces = "t\n2026-03-02T09:00:00Z stdout P a\n2026-03-02T09:00:00Z stdout F b\nrest";
+        assert_eq!(at(pieces), "rest");
+        assert_eq!(at("cut\nrest"), "rest", "none is seen to end");
+        assert_eq!(at("nothing"), "nothing");
+    }
+
+    proptest! {
+        #[test]
+        fn cut_anywhere_the_lines_are_the_same(cut in proptest::collection::vec(0usize..160, 0..6)) {
+            let mut cut: Vec<usize> = cut.into_iter().map(|c| c.min(LOG.len())).chain([0, LOG.len()]).collect();
+            cut.sort_unstable();
+            let pieces: Vec<&[u8]> = cut.windows(2).map(|w| &LOG.as_bytes()[w[0]..w[1]]).collect();
+            prop_assert_eq!(decoded(LogForm::Kept, &pieces), decoded(LogForm::Kept, &[LOG.as_bytes()]));
+        }
     }
 }

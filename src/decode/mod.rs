@@ -22,7 +22,7 @@ mod prometheus;
 mod vitals;
 
 pub use configz::kubelet_config;
-pub use cri_log::cri_log;
+pub use cri_log::{LogDecoder, LogForm, cri_log, first_begin};
 pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
 pub use crictl_images::{image_fs, images};
 pub use crictl_info::runtime_status;

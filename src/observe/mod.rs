@@ -4,6 +4,7 @@
 pub mod api;
 mod aside;
 mod clock;
+mod container_log;
 mod cri;
 pub mod discover;
 mod ended;
@@ -24,6 +25,7 @@ mod tests;
 pub mod tls;
 
 pub use clock::Clock;
+pub use container_log::{LogReader, OpenLog};
 pub use cri::{CriSource, Pace as CriPace, PullsSource};
 pub use ended::{Ended, Told, ends};
 pub use outlet::Outlet;

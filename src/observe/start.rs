@@ -15,17 +15,18 @@ use super::kubelet::{
 use super::logs::{LastWords, LogOf, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
-use super::{Attempt, BackOff, Clock, Failure, Outlet, Pump, pump, supervise};
+use super::{Attempt, BackOff, Clock, Failure, LogReader, Outlet, Pump, pump, supervise};
 use crate::observation::{Observation, Source};
 use crate::text::Text;
 
 /// What was started.
-#[derive(Debug)]
 pub struct Started {
     /// Where the observations come out.
     pub rx: mpsc::Receiver<Observation>,
     /// The sources that will say something, be it only why they cannot.
     pub sources: Vec<Source>,
+    /// Reads the log of a container, when somebody looks at it.
+    pub logs: LogReader,
 }
 
 /// A source that has nothing to look at here.
@@ -47,15 +48,16 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     let (Pump { tx, rx, room }, pumping) = pump();
     let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, room, sources: Vec::new() };
     runtime.spawn(pumping);
-    set.api_sources(plan);
+    let api = set.api_sources(plan);
     set.runtime_sources(plan);
-    set.kubelet_sources(plan);
+    let kubelet = set.kubelet_sources(plan);
+    let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
     set.logs(plan);
     set.machine(plan);
     let sources = std::mem::take(&mut set.sources);
     drop(set);
     thread::Builder::new().name("sources".into()).spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-    Ok(Started { rx, sources })
+    Ok(Started { rx, sources, logs })
 }
 
 struct Set<'a> {
@@ -77,19 +79,22 @@ impl Set<'_> {
         self.add(source, Absent(why.into()));
     }
 
-    fn api_sources(&mut self, plan: &Plan) {
+    /// The way to the API server, or why there is none.
+    fn api_sources(&mut self, plan: &Plan) -> Result<ApiAccess, Text> {
         const ALL: [Source; 5] =
             [Source::ApiPods, Source::ApiNode, Source::ApiLease, Source::ApiEvents, Source::ApiUnbound];
         let Some(credential) = plan.credential.value.clone() else {
             let why = "no credential for the API server was found; --kubeconfig names one";
-            return ALL.into_iter().for_each(|source| self.absent(source, why));
+            ALL.into_iter().for_each(|source| self.absent(source, why));
+            return Err(why.into());
         };
         let node = plan.node.value.clone().unwrap_or_default();
         let access = ApiAccess::new(credential, plan.host.env().clone()).context(plan.context.clone());
         for what in [Watched::pods(&node), Watched::node(&node), Watched::events(), Watched::unbound()] {
             self.add(what.source, ListWatch::new(access.clone(), what));
         }
-        self.add(Source::ApiLease, LeaseSource::new(access, &node));
+        self.add(Source::ApiLease, LeaseSource::new(access.clone(), &node));
+        Ok(access)
     }
 
     fn runtime_sources(&mut self, plan: &Plan) {
@@ -106,11 +111,14 @@ impl Set<'_> {
         }
     }
 
-    fn kubelet_sources(&mut self, plan: &Plan) {
+    /// The way to the kubelet's pages, or why there is none.
+    fn kubelet_sources(&mut self, plan: &Plan) -> Result<KubeletClient, Text> {
         const PAGES: [Source; 4] =
             [Source::KubeletMetrics, Source::KubeletConfig, Source::KubeletPods, Source::KubeletHealth];
         let Some(place) = &plan.kubelet.value else {
-            return PAGES.into_iter().for_each(|s| self.absent(s, "no kubelet runs here, and none is set up"));
+            let why = "no kubelet runs here, and none is set up";
+            PAGES.into_iter().for_each(|s| self.absent(s, why));
+            return Err(why.into());
         };
         match place.healthz {
             Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address)),
@@ -124,7 +132,8 @@ impl Set<'_> {
             (_, None, None) => {
                 let why = "neither the kubelet's certificate nor the cluster's CA was found, so it cannot be verified; \
                            run as root, or name a --kubeconfig with a CA";
-                return PAGES[..3].iter().for_each(|s| self.absent(*s, why));
+                PAGES[..3].iter().for_each(|s| self.absent(*s, why));
+                return Err(why.into());
             }
         };
         let node = plan.node.value.clone().unwrap_or_default();
@@ -132,7 +141,8 @@ impl Set<'_> {
         let client = KubeletClient::new(endpoint, trust, identity.auth);
         self.add(Source::KubeletMetrics, MetricsSource::new(client.clone()));
         self.add(Source::KubeletConfig, ConfigzSource::new(client.clone()));
-        self.add(Source::KubeletPods, PodsSource::new(client));
+        self.add(Source::KubeletPods, PodsSource::new(client.clone()));
+        Ok(client)
     }
 
     fn logs(&mut self, plan: &Plan) {

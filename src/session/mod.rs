@@ -4,6 +4,7 @@
 mod convert;
 mod cutter;
 mod live;
+mod recorded_log;
 mod recorder;
 mod tape;
 
@@ -16,6 +17,7 @@ use thiserror::Error;
 pub use crate::record::import::{LogFile, LogOf};
 pub use convert::write_recording;
 pub use live::Live;
+pub use recorded_log::RecordedLog;
 pub use recorder::Recorder;
 
 use crate::diagnose::Rounds;

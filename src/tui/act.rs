@@ -6,6 +6,7 @@ use crossterm::event::{Event, KeyCode, KeyEventKind};
 use super::app::{App, Flow, Said, Typing};
 use super::clipboard;
 use super::keys::{Action, Key};
+use super::log::LogPane;
 use super::pane::Pane;
 use super::scroll::Cursor;
 use crate::text::Text;
@@ -44,7 +45,22 @@ impl App {
             Action::NextPane => self.go(self.pane.beside(1)),
             Action::PaneBefore => self.go(self.pane.beside(-1)),
             Action::LookUp => self.look_up(),
-            Action::Filter => self.typing = Typing::Words,
+            Action::Log => self.open_log(),
+            Action::ContainerNext => self.of_log(|log| Some(log.choose(1))),
+            Action::ContainerBefore => self.of_log(|log| Some(log.choose(-1))),
+            Action::OtherRun => self.other_run(),
+            Action::Follow => self.of_log(|log| {
+                log.set_follow(!log.follow);
+                None
+            }),
+            Action::MatchNext => self.next_match(false),
+            Action::MatchBefore => self.next_match(true),
+            Action::Times => self.log.iter_mut().for_each(|log| log.times = !log.times),
+            Action::Wrap => self.log.iter_mut().for_each(|log| log.wrap = !log.wrap),
+            Action::Filter => {
+                self.typing = Typing::Words;
+                self.log.iter_mut().for_each(LogPane::begin_search);
+            }
             Action::KeepFilter => self.typing = Typing::No,
             Action::ClearFilter => {
                 self.typing = Typing::No;
@@ -84,6 +100,7 @@ impl App {
             (Typing::Command(typed), _) => typed,
             (_, Pane::Runbook) => &mut self.book.words,
             (_, Pane::Events) => &mut self.events.words,
+            (_, Pane::Pod) => self.log.as_mut().map_or(&mut self.filter.words, |log| &mut log.words),
             _ => &mut self.filter.words,
         }
     }
@@ -113,6 +130,7 @@ impl App {
         match self.pane {
             Pane::Runbook => self.book.search(),
             Pane::Events => self.events.cursor = Cursor::default(),
+            Pane::Pod => self.log.iter_mut().for_each(LogPane::search),
             _ => {
                 if let Some(picture) = &mut self.picture {
                     picture.choose(&self.filter, self.sort);
@@ -151,6 +169,14 @@ impl App {
                 self.events.words.clear();
                 self.refilter();
             }
+            Pane::Pod if self.log.as_ref().is_some_and(|log| !log.words.is_empty()) => {
+                self.words_mut().clear();
+                self.refilter();
+            }
+            Pane::Pod if self.log.is_some() => {
+                self.pane = self.from;
+                self.close_log();
+            }
             _ => self.pane = Pane::Pods,
         }
     }
@@ -167,6 +193,7 @@ impl App {
         };
         let command = self.chosen_command();
         let text = match self.pane {
+            Pane::Pod if self.log.is_some() => self.view.line.clone(),
             Pane::Pod => command.or_else(|| self.open.as_ref().and_then(name)),
             Pane::Runbook => {
                 command.or_else(|| self.book.page.as_ref().map(|p| p.entry.id.to_string())).or(self.view.line.clone())

@@ -54,7 +54,7 @@ pub fn hung(before: &str, text: &str, role: Role, cells: usize, theme: &Theme) -
 
 /// A command on as many lines as it needs, which a shell still reads as the one command: broken before a word with `\`,
 /// and never inside quotes. A word that is longer than a line is broken by the terminal's edge alone.
-fn folded(command: &str, cells: usize) -> Vec<String> {
+pub fn folded(command: &str, cells: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(command) {
         match lines.last_mut() {

@@ -10,6 +10,7 @@ use super::glyphs;
 use super::keymap::Keymap;
 use super::keys::Context;
 use super::kubelet::KubeletPane;
+use super::log::LogPane;
 use super::node::NodePane;
 use super::pane::Pane;
 use super::picture::Picture;
@@ -17,6 +18,7 @@ use super::scroll::{Cursor, View};
 use super::step::Step;
 use super::theme::Theme;
 use super::{Options, screen};
+use crate::container_log::{LogAsk, LogNews};
 use crate::diagnose::Todo;
 use crate::pipeline::Placed;
 use crate::text::Text;
@@ -94,7 +96,7 @@ impl Open {
 pub struct App {
     /// Which pane is shown.
     pub pane: Pane,
-    /// The pane that was left for the runbook.
+    /// The pane that was left for the runbook, or for a log.
     pub from: Pane,
     /// What is drawn.
     pub picture: Option<Picture>,
@@ -124,6 +126,8 @@ pub struct App {
     pub said: Option<Said>,
     /// The pod that is open.
     pub open: Option<Open>,
+    /// The log that is open, in the pane of its pod.
+    pub log: Option<LogPane>,
     /// The kubelet's pane.
     pub kubelet: KubeletPane,
     /// The node's pane.
@@ -140,6 +144,8 @@ pub struct App {
     pub(super) copying: bool,
     /// What is to be handed to the clipboard.
     pub(super) copied: Option<String>,
+    /// What is to be asked of the feed.
+    pub(super) asks: Vec<LogAsk>,
 }
 
 impl App {
@@ -162,6 +168,7 @@ impl App {
             size: (0, 0),
             said: None,
             open: None,
+            log: None,
             kubelet: KubeletPane::default(),
             node: NodePane::default(),
             events: EventsPane::default(),
@@ -170,6 +177,7 @@ impl App {
             keymap: options.keymap.clone(),
             copying: false,
             copied: None,
+            asks: Vec::new(),
         }
     }
 
@@ -185,6 +193,10 @@ impl App {
                 }
                 None => open.gone = true,
             }
+        }
+        if let Some(log) = &mut self.log {
+            let placed = moment.pod(log.key()).cloned();
+            log.show(placed.as_ref());
         }
         self.picture = Some(Picture::new(moment, title, &self.filter, self.sort));
         self.follow();
@@ -216,6 +228,7 @@ impl App {
     pub fn place(&self) -> Context {
         match self.pane {
             Pane::Pods => Context::List,
+            Pane::Pod if self.log.is_some() => Context::Log,
             Pane::Pod => Context::Pod,
             Pane::Kubelet => Context::Kubelet,
             Pane::Node => Context::Node,
@@ -230,11 +243,29 @@ impl App {
         self.copied.take()
     }
 
+    /// What is to be asked of the feed, once.
+    pub fn take_asks(&mut self) -> Vec<LogAsk> {
+        std::mem::take(&mut self.asks)
+    }
+
+    /// A log is open, and moves on.
+    pub fn reads_log(&self) -> bool {
+        self.log.is_some() && !self.paused
+    }
+
+    /// Takes news of the open log in.
+    pub fn log_news(&mut self, news: LogNews) {
+        if let Some(log) = &mut self.log {
+            log.news(news);
+        }
+    }
+
     /// What is typed in this pane, or was: a filter, or what is searched for.
     pub fn words(&self) -> &str {
         match self.pane {
             Pane::Runbook => &self.book.words,
             Pane::Events => &self.events.words,
+            Pane::Pod => self.log.as_ref().map_or("", |log| &log.words),
             _ => &self.filter.words,
         }
     }

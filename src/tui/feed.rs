@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::container_log::{LogAsk, LogNews};
 use crate::view::Moment;
 
 /// Something whose moments can be shown while time passes.
@@ -18,4 +19,10 @@ pub trait Feed {
 
     /// What is shown, for the header: `demo: recorded 2026-11-29, x1`.
     fn title(&self) -> String;
+
+    /// Takes in what is asked of a container's log. One log is read at a time.
+    fn log(&mut self, ask: LogAsk);
+
+    /// What is new of it. This must not wait.
+    fn log_news(&mut self) -> Vec<LogNews>;
 }

@@ -3,9 +3,11 @@
 
 use super::app::{App, Flow, Open, Typing};
 use super::book::Book;
+use super::log::LogPane;
 use super::palette::{self, Command};
 use super::pane::Pane;
 use super::step::Step;
+use crate::container_log::LogAsk;
 use crate::text::Text;
 
 impl App {
@@ -21,6 +23,7 @@ impl App {
         if pane == Pane::Runbook && self.pane != Pane::Runbook {
             self.from = Pane::Pods;
         }
+        self.close_log();
         self.pane = pane;
     }
 
@@ -48,6 +51,50 @@ impl App {
         self.open = Some(Open { gone: last.is_none(), key, last, why, scroll: 0, step: Step::default() });
     }
 
+    /// The log of the open pod; from the table, or where none is open, of the selected one.
+    pub(super) fn open_log(&mut self) {
+        let from = self.pane;
+        if from == Pane::Pods || self.open.is_none() {
+            self.open_row();
+        }
+        let Some(open) = &self.open else { return self.say("no pod is selected".into(), true) };
+        let log = open.last.as_ref().and_then(|placed| LogPane::open(placed, open.why.as_ref()));
+        match log {
+            Some((log, ask)) => {
+                self.asks.push(ask);
+                (self.log, self.from, self.pane) = (Some(log), from, Pane::Pod);
+            }
+            None => self.say("no source names a container of this pod".into(), true),
+        }
+    }
+
+    /// What is read for a log that nobody looks at is read no longer.
+    pub(super) fn close_log(&mut self) {
+        if self.log.take().is_some() {
+            self.asks.push(LogAsk::Close);
+        }
+    }
+
+    /// Does something to the open log; what it wishes for is asked of the feed.
+    pub(super) fn of_log(&mut self, what: impl FnOnce(&mut LogPane) -> Option<LogAsk>) {
+        self.asks.extend(self.log.as_mut().and_then(what));
+    }
+
+    pub(super) fn other_run(&mut self) {
+        let Some(log) = &mut self.log else { return };
+        match log.other_run() {
+            Some(ask) => self.asks.push(ask),
+            None => self.say("no run before this one is known".into(), true),
+        }
+    }
+
+    pub(super) fn next_match(&mut self, before: bool) {
+        let said = self.log.as_mut().and_then(|log| log.next_match(before));
+        if let Some(said) = said {
+            self.say(said.into(), !said.starts_with("from"));
+        }
+    }
+
     /// From a pod the entry of its cause, where the runbook has it; else all entries.
     pub(super) fn look_up(&mut self) {
         let Some(picture) = &self.picture else { return };
@@ -58,6 +105,9 @@ impl App {
     }
 
     pub(super) fn move_by(&mut self, step: isize) {
+        if self.is_log() {
+            return self.of_log(|log| log.move_by(step));
+        }
         let from = match self.pane {
             _ if self.help => self.help_scroll,
             Pane::Pods => self.cursor.index,
@@ -77,12 +127,19 @@ impl App {
     pub(super) fn move_to(&mut self, to: usize) {
         if self.help {
             self.help_scroll = to;
+        } else if self.is_log() {
+            self.of_log(|log| log.go_to_end(to > 0));
         } else if self.pane == Pane::Pods && to == 0 {
             // The selection stays at the top, whichever pod is there.
             (self.cursor.index, self.selected) = (0, None);
         } else {
             self.point_at(to);
         }
+    }
+
+    /// A log is what moves.
+    fn is_log(&self) -> bool {
+        !self.help && self.pane == Pane::Pod && self.log.is_some()
     }
 
     /// Selects that row, or scrolls to that line.
@@ -117,22 +174,32 @@ impl App {
         match palette::read(&typed, self.place(), picture) {
             Ok(Command::Do(action)) => return self.act(action),
             Ok(Command::Sort(sort)) => {
+                self.close_log();
                 (self.pane, self.sort) = (Pane::Pods, sort);
                 self.refilter();
             }
             Ok(Command::Filter(words)) => {
+                self.close_log();
                 self.pane = Pane::Pods;
                 self.filter.words = words;
                 self.refilter();
             }
             Ok(Command::Theme(look)) => self.theme = self.theme.with(look),
             Ok(Command::Pod(key)) => {
+                self.close_log();
                 self.open_pod(key);
                 self.pane = Pane::Pod;
+            }
+            Ok(Command::Log(key)) => {
+                self.close_log();
+                self.open_pod(key);
+                self.pane = Pane::Pod;
+                self.open_log();
             }
             Ok(Command::Entry(id)) => {
                 if let Some(entry) = picture.moment.entries().into_iter().find(|entry| entry.id == id) {
                     (self.book, self.from, self.pane) = (Book::at(entry), self.pane, Pane::Runbook);
+                    self.close_log();
                 }
             }
             Err(why) => self.say(why, true),

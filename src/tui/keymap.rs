@@ -91,11 +91,11 @@ mod tests {
     fn no_key_has_two_meanings_in_one_place() {
         assert_eq!(Keymap::default().clash(), None);
         let mut keymap = Keymap::default();
-        keymap.bind(Action::Pause, &[key("f")]);
-        assert_eq!(keymap.clash(), Some((key("f"), Action::Failing, Action::Pause)));
-        keymap.bind(Action::Failing, &[key("p")]);
+        keymap.bind(Action::Pause, &[key("s")]);
+        assert_eq!(keymap.clash(), Some((key("s"), Action::SortNext, Action::Pause)));
+        keymap.bind(Action::SortNext, &[key("p")]);
         assert_eq!(keymap.clash(), None, "exchanged");
-        assert_eq!(keymap.action(Context::List, key("p")), Some(Action::Failing));
+        assert_eq!(keymap.action(Context::List, key("p")), Some(Action::SortNext));
         assert_eq!(keymap.action(Context::Pod, key("p")), None);
     }
 

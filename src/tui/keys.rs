@@ -16,6 +16,8 @@ pub enum Context {
     Kubelet,
     /// The node.
     Node,
+    /// The log of a container.
+    Log,
     /// The stream of events.
     Events,
     /// The runbook's entries.
@@ -32,9 +34,10 @@ pub enum Context {
 
 impl Context {
     /// All, in the order in which the help and the documentation have them.
-    pub const ALL: [Context; 10] = [
+    pub const ALL: [Context; 11] = [
         Context::List,
         Context::Pod,
+        Context::Log,
         Context::Kubelet,
         Context::Node,
         Context::Events,
@@ -50,6 +53,7 @@ impl Context {
         match self {
             Context::List => "Pods",
             Context::Pod => "Pod",
+            Context::Log => "Log of a container",
             Context::Kubelet => "Kubelet",
             Context::Node => "Node",
             Context::Events => "Events",
@@ -83,6 +87,15 @@ pub enum Action {
     NextPane,
     PaneBefore,
     LookUp,
+    Log,
+    ContainerNext,
+    ContainerBefore,
+    OtherRun,
+    Follow,
+    MatchNext,
+    MatchBefore,
+    Times,
+    Wrap,
     Filter,
     KeepFilter,
     ClearFilter,
@@ -125,6 +138,15 @@ impl Action {
             NextPane => "next-pane",
             PaneBefore => "pane-before",
             LookUp => "look-up",
+            Action::Log => "log",
+            ContainerNext => "container-next",
+            ContainerBefore => "container-before",
+            OtherRun => "other-run",
+            Follow => "follow",
+            MatchNext => "match-next",
+            MatchBefore => "match-before",
+            Times => "times",
+            Wrap => "wrap",
             Action::Filter => "filter",
             KeepFilter => "keep",
             ClearFilter => "clear",
@@ -173,11 +195,11 @@ pub struct Binding {
 }
 
 use Action::{
-    Back, ClearFilter, Complete, Down, Erase, Failing, First, Go, KeepFilter, Last, LookUp, NextPane, Open, PageDown,
-    PageUp, PaneBefore, Pause, Quit, Redraw, Reverse, RunCommand, SortBefore, SortNext, StepBefore, StepNext, Suspend,
-    Up,
+    Back, ClearFilter, Complete, ContainerBefore, ContainerNext, Down, Erase, Failing, First, Follow, Go, KeepFilter,
+    Last, LookUp, MatchBefore, MatchNext, NextPane, Open, OtherRun, PageDown, PageUp, PaneBefore, Pause, Quit, Redraw,
+    Reverse, RunCommand, SortBefore, SortNext, StepBefore, StepNext, Suspend, Times, Up, Wrap,
 };
-use Context::{Book, Entry, Events, Kubelet, List, Node, Pod, Typing};
+use Context::{Book, Entry, Events, Kubelet, List, Log, Node, Pod, Typing};
 use Key::{Ctrl, Plain};
 
 const fn char(c: char) -> Key {
@@ -185,11 +207,11 @@ const fn char(c: char) -> Key {
 }
 
 /// Every pane.
-const PANES: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry];
+const PANES: &[Context] = &[List, Pod, Log, Kubelet, Node, Events, Book, Entry];
 /// Wherever keys are not characters.
-const READING: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help];
+const READING: &[Context] = &[List, Pod, Log, Kubelet, Node, Events, Book, Entry, Context::Help];
 /// Everywhere.
-const ALL: &[Context] = &[List, Pod, Kubelet, Node, Events, Book, Entry, Context::Help, Typing, Context::Palette];
+const ALL: &[Context] = &[List, Pod, Log, Kubelet, Node, Events, Book, Entry, Context::Help, Typing, Context::Palette];
 
 macro_rules! bindings {
     ($($action:expr, [$($key:expr),*], $contexts:expr, $short:literal, $long:literal;)*) => {
@@ -209,6 +231,7 @@ bindings! {
     Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[Book], "open", "open the selected entry";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Pod, Kubelet, Node], "back", "back to the table";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Events], "back", "show all again, then back to the table";
+    Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Log], "back", "forget the search, then back to where it was opened";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Book, Entry], "back", "back to where it was opened";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Context::Help], "close", "close the help";
     Back, [Plain(KeyCode::Esc)], &[Context::Palette], "close", "leave it";
@@ -221,6 +244,15 @@ bindings! {
     Action::Filter, [char('/')], &[List], "filter", "pods by words; ns: status: stage: cause: node: !not";
     Action::Filter, [char('/')], &[Events], "filter", "events with words";
     Action::Filter, [char('/')], &[Book], "search", "entries with words in id, title, text or reasons";
+    Action::Filter, [char('/')], &[Log], "search", "lines with words; a capital letter counts as one";
+    MatchNext, [char('n')], &[Log], "next", "the next line that was searched for, round the end";
+    MatchBefore, [char('N')], &[Log], "", "the line before that was searched for";
+    ContainerNext, [char('c')], &[Log], "container", "the log of the next container";
+    ContainerBefore, [char('C')], &[Log], "", "the log of the container before";
+    OtherRun, [char('v')], &[Log], "run", "the run before the last start, or the last again";
+    Follow, [char('f')], &[Log], "follow", "keep the last line in sight, or not; G does too";
+    Times, [char('t')], &[Log], "", "show the time of each line, or hide it";
+    Wrap, [char('w')], &[Log], "", "break long lines, or cut them";
     KeepFilter, [Plain(KeyCode::Enter)], &[Typing], "keep", "keep it and go on";
     ClearFilter, [Plain(KeyCode::Esc)], &[List], "clear", "show all again";
     ClearFilter, [Plain(KeyCode::Esc)], &[Typing], "clear", "take it back: show all again";
@@ -230,11 +262,13 @@ bindings! {
     Reverse, [char('S'), char('I')], &[List], "", "the other way round";
     StepNext, [char(']')], &[Pod, Entry], "", "choose the next command";
     StepBefore, [char('[')], &[Pod, Entry], "", "choose the command before";
+    Action::Log, [char('l'), char('L')], &[Pod], "log", "the log of the container that is the trouble";
     LookUp, [char('r')], &[List], "runbook", "the runbook: all entries";
     LookUp, [char('r')], &[Pod], "runbook", "the runbook's entry for this pod";
+    Action::Log, [char('L')], &[List], "log", "the log of the selected pod";
     Action::Copy, [char('y')], &[List], "copy", "copy the pod's name";
     Action::Copy, [char('y')], &[Pod, Entry], "copy", "copy the chosen command, marked with ▸";
-    Action::Copy, [char('y')], &[Kubelet, Node, Events, Book], "copy", "copy the selected line";
+    Action::Copy, [char('y')], &[Log, Kubelet, Node, Events, Book], "copy", "copy the selected line";
     Action::Palette, [char(':')], PANES, "go", "a pane or a command by name";
     Go(Pane::Pods), [char('1')], PANES, "", "the table of pods";
     Go(Pane::Pod), [char('2')], PANES, "", "one pod: the selected one";
@@ -333,7 +367,7 @@ mod tests {
                 assert!(names.insert(b.action.name()), "{} names two", b.action.name());
             }
         }
-        assert_eq!(actions.len(), 36);
+        assert_eq!(actions.len(), 45);
     }
 
     #[test]

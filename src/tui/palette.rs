@@ -24,12 +24,14 @@ pub enum Command {
     Theme(Look),
     /// The pod of that UID.
     Pod(Text),
+    /// The log of a container of that pod.
+    Log(Text),
     /// The entry of that cause.
     Entry(Text),
 }
 
 /// Commands that take a word more, each with what it is.
-const WITH_WORD: [&str; 5] = ["pod", "runbook", "sort", "filter", "theme"];
+const WITH_WORD: [&str; 6] = ["pod", "log", "runbook", "sort", "filter", "theme"];
 
 /// Moving by name is of no use.
 const UNNAMED: [Action; 6] =
@@ -81,11 +83,13 @@ pub fn read(typed: &str, context: Context, picture: &Picture) -> Result<Command,
         ("sort", word) => named(word, "column").and_then(|word| Sort::read(&word)).map(Command::Sort),
         ("filter", words) if !words.is_empty() || known.is_none() => Ok(Command::Filter(words.to_owned())),
         ("theme", word) => Look::read(&named(word, "theme")?).map(Command::Theme),
-        ("pod", word) if !word.is_empty() => {
-            let name = named(word, "pod")?;
-            let row = picture.moment.rows().iter().find(|row| format!("{}/{}", row.namespace, row.name) == name);
-            row.map(|row| Command::Pod(row.key.clone())).ok_or_else(|| format!("no pod {word}"))
+        ("pod" | "log", word) if !word.is_empty() => {
+            let which = named(word, "pod")?;
+            let row = picture.moment.rows().iter().find(|row| format!("{}/{}", row.namespace, row.name) == which);
+            let command = if name == "log" { Command::Log } else { Command::Pod };
+            row.map(|row| command(row.key.clone())).ok_or_else(|| format!("no pod {word}"))
         }
+        ("log", "") => Ok(Command::Do(Action::Log)),
         ("runbook", word) if !word.is_empty() => named(word, "entry").map(|id| Command::Entry(id.into())),
         (name, "") => known.map(Command::Do).ok_or_else(|| format!("{name} is not of use here")),
         (name, _) => Err(format!("{name} takes no word")),
@@ -132,7 +136,7 @@ fn action(name: &str, context: Context) -> Option<Action> {
 
 fn values(name: &str, picture: &Picture) -> Vec<String> {
     match name {
-        "pod" => picture.moment.rows().iter().map(|row| format!("{}/{}", row.namespace, row.name)).collect(),
+        "pod" | "log" => picture.moment.rows().iter().map(|row| format!("{}/{}", row.namespace, row.name)).collect(),
         "runbook" => picture.moment.book().causes().map(|cause| cause.id.clone()).collect(),
         "theme" => Look::ALL.map(|look| look.name().to_owned()).to_vec(),
         "sort" => {

@@ -24,6 +24,8 @@ use super::{Feed, Options, TuiError};
 const DOUBLE: Duration = Duration::from_millis(400);
 /// Shortest sleep: a feed in which something is always due does not make the loop spin.
 const SHORTEST: Duration = Duration::from_millis(20);
+/// How often an open log is looked at.
+const LOG_EVERY: Duration = Duration::from_millis(100);
 /// How long a frame under way may take to be written before the terminal is given back.
 const SETTLE: Duration = Duration::from_millis(300);
 /// Largest screen that is drawn; beyond, the rest stays empty.
@@ -109,6 +111,7 @@ impl<'a> Screen<'a> {
             if changed || self.until_second().is_zero() {
                 self.take_moment();
             }
+            self.take_log();
         };
         if !matches!(result, Err(TuiError::HangUp)) {
             self.output.settle(SETTLE);
@@ -121,6 +124,17 @@ impl<'a> Screen<'a> {
         if !self.app.paused {
             self.app.show(self.feed.moment(), &self.feed.title());
             self.dirty = true;
+        }
+    }
+
+    /// Hands on what is asked of a log, and takes in what is new of it.
+    fn take_log(&mut self) {
+        self.app.take_asks().into_iter().for_each(|ask| self.feed.log(ask));
+        if self.app.reads_log() {
+            for news in self.feed.log_news() {
+                self.app.log_news(news);
+                self.dirty = true;
+            }
         }
     }
 
@@ -140,6 +154,9 @@ impl<'a> Screen<'a> {
     /// Waits for a message, or for time to change something; false when the user has had enough.
     fn wait(&mut self) -> Result<bool, TuiError> {
         let mut timeout = self.feed.wake_in().min(self.until_second()).max(SHORTEST);
+        if self.app.reads_log() {
+            timeout = timeout.min(LOG_EVERY);
+        }
         if self.dirty {
             // A frame under way tells when it is written.
             timeout = if self.output.is_busy() { timeout } else { timeout.min(self.until_frame()) };

@@ -23,8 +23,8 @@ use super::pane::Pane;
 use super::scroll::View;
 use super::theme::{Role, Theme};
 use super::{
-    Picture, alarms, book_entry, book_list, counts, events, footer, header, help, kubelet, node, pleg, pod, selected,
-    sources, table,
+    Picture, alarms, book_entry, book_list, counts, events, footer, header, help, kubelet, log_draw, node, pleg, pod,
+    selected, sources, table,
 };
 
 /// Narrowest and lowest terminal that is drawn in.
@@ -64,7 +64,10 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
 fn pane(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) -> View {
     match (app.pane, &mut app.book.page) {
         (Pane::Pods, _) => View::default(),
-        (Pane::Pod, _) => pod::draw(buffer, area, picture, app.open.as_mut(), theme),
+        (Pane::Pod, _) => match &mut app.log {
+            Some(log) => log_draw::draw(buffer, area, log, theme),
+            None => pod::draw(buffer, area, picture, app.open.as_mut(), theme),
+        },
         (Pane::Kubelet, _) => kubelet::draw(buffer, area, picture, &mut app.kubelet, theme),
         (Pane::Node, _) => node::draw(buffer, area, picture, &mut app.node, theme),
         (Pane::Events, _) => events::draw(buffer, area, picture, &mut app.events, theme),

@@ -161,8 +161,8 @@ impl ListWatch {
         let request = Request::get(self.what.uri(query)).body(Body::empty());
         let request = request.map_err(|e| malformed(&self.what, way, &e.to_string()))?;
         let response = match tokio::time::timeout(self.pace.answer, way.client.send(request)).await {
-            Err(_) => return Err(late(&self.what, way, self.pace.answer)),
-            Ok(Err(error)) => return Err(unanswered(&self.what, way, &error)),
+            Err(_) => return Err(Ended::Failed(late(&self.what.request(), way, self.pace.answer))),
+            Ok(Err(error)) => return Err(Ended::Failed(unanswered(&self.what.request(), way, &error))),
             Ok(Ok(response)) => response,
         };
         if response.status() == StatusCode::OK {
@@ -272,8 +272,8 @@ impl ListWatch {
 
     fn broken(&self, way: &Way, why: Broken) -> Ended {
         match why {
-            Broken::Connection(error) => unanswered(&self.what, way, &error),
-            Broken::Late(waited) => late(&self.what, way, waited),
+            Broken::Connection(error) => Ended::Failed(unanswered(&self.what.request(), way, &error)),
+            Broken::Late(waited) => Ended::Failed(late(&self.what.request(), way, waited)),
             Broken::TooLong => malformed(&self.what, way, "the list is longer than 256 MiB"),
         }
     }

@@ -38,7 +38,8 @@ pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Dura
     timeout(deadline, read).await.unwrap_or(Err(Broken::Late(deadline)))
 }
 
-async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
+/// The next piece of a body; None at its end.
+pub(super) async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
     loop {
         match body.frame().await {
             None => return Ok(None),

@@ -9,24 +9,22 @@ use rustls::CertificateError as Bad;
 
 use super::super::Failure;
 use super::access::Way;
-use super::answer::Ended;
-use super::watched::Watched;
 use crate::observation::{ErrorKind, SourceError};
 
 /// The request brought no answer, or the answer broke off.
-pub(super) fn unanswered(what: &Watched, way: &Way, error: &(dyn Error + 'static)) -> Ended {
+pub(super) fn unanswered(request: &str, way: &Way, error: &(dyn Error + 'static)) -> Failure {
     let causes = causes(error);
     let cause = causes.last().map(ToString::to_string).unwrap_or_default();
     let (kind, fix) = remedy(&causes, &cause, &way.server, way.names_ca);
-    let tried = format!("{} at {}: {cause}", what.request(), way.server).into();
-    Ended::Failed(Failure::Retry(SourceError { tried, kind, fix: fix.into() }))
+    let tried = format!("{} at {}: {cause}", request, way.server).into();
+    Failure::Retry(SourceError { tried, kind, fix: fix.into() })
 }
 
 /// Nothing came in time.
-pub(super) fn late(what: &Watched, way: &Way, waited: Duration) -> Ended {
-    let tried = format!("{} at {}: no answer within {} s", what.request(), way.server, waited.as_secs_f32()).into();
+pub(super) fn late(request: &str, way: &Way, waited: Duration) -> Failure {
+    let tried = format!("{} at {}: no answer within {} s", request, way.server, waited.as_secs_f32()).into();
     let fix = "the API server hangs, or packets to it are dropped".into();
-    Ended::Failed(Failure::Retry(SourceError { tried, kind: ErrorKind::Timeout, fix }))
+    Failure::Retry(SourceError { tried, kind: ErrorKind::Timeout, fix })
 }
 
 /// Every error below `error`, outermost first; what an `io::Error` wraps is not its source, and is looked at all the

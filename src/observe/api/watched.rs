@@ -86,7 +86,7 @@ impl Watched {
 
     /// What would grant it, after a refusal with `message`.
     pub(super) fn grant(&self, message: &str) -> String {
-        let user = message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user);
+        let user = user(message);
         let node = user.and_then(|u| u.strip_prefix("system:node:"));
         if let (Some(node), Some((_, wanted)), Source::ApiPods | Source::ApiNode | Source::ApiLease) =
             (node, &self.selector, self.source)
@@ -103,10 +103,7 @@ impl Watched {
             (_, Some(_)) => "A node's own credential may not. ",
             _ => "",
         };
-        // Only what a shell takes literally is proposed to be pasted into one.
-        let plain =
-            |u: &&str| !u.starts_with('-') && u.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@/".contains(c));
-        let user = user.filter(plain).unwrap_or("USER");
+        let user = pasted(user);
         if self.source == Source::ApiLease {
             return format!(
                 "Give a credential that may with --kubeconfig, or grant it: kubectl -n kube-node-lease create role \
@@ -123,8 +120,19 @@ impl Watched {
     }
 }
 
-/// A node's name comes from outside: it must not become another parameter, or another path.
-fn encoded(value: &str) -> String {
+/// Whom a refusal names.
+pub(super) fn user(message: &str) -> Option<&str> {
+    message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user)
+}
+
+/// Only what a shell takes literally is proposed to be pasted into one.
+pub(super) fn pasted(user: Option<&str>) -> &str {
+    let plain = |u: &&str| !u.starts_with('-') && u.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@/".contains(c));
+    user.filter(plain).unwrap_or("USER")
+}
+
+/// A name comes from outside: it must not become another parameter, or another path.
+pub(in super::super) fn encoded(value: &str) -> String {
     let mut out = String::new();
     for b in value.bytes() {
         match b {

@@ -19,7 +19,7 @@ pub use certificate::{base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};
 pub use kubelet::{KubeletPlace, LogPlan};
-pub use root::{Miss, Root, within};
+pub use root::{Miss, Root, open_below, within};
 
 use std::collections::BTreeMap;
 

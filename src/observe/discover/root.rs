@@ -5,10 +5,13 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::observation::Time;
 
@@ -274,18 +277,35 @@ impl Root {
     ) -> Result<(Vec<u8>, bool), Miss> {
         let below: Vec<PathBuf> = below.iter().map(|dir| self.path(dir)).collect();
         self.look(path, move |p| {
-            let path = fs::canonicalize(p)?;
-            if !below.iter().filter_map(|dir| fs::canonicalize(dir).ok()).any(|dir| path.starts_with(dir)) {
-                return Err(io::ErrorKind::NotFound.into());
-            }
-            file(&path)?;
-            let mut file = File::open(&path)?;
+            let (mut file, _) = open_below(p, &below)?;
             let begin = file.metadata()?.len().saturating_sub(most);
             file.seek(SeekFrom::Start(begin))?;
             let mut bytes = Vec::new();
             file.take(most).read_to_end(&mut bytes)?;
             Ok((bytes, begin > 0))
         })
+    }
+}
+
+/// Opens a regular file, and says where it really is. What a link leads out of the directories `below` is not there. Blocks.
+///
+/// # Errors
+/// When it is not there, no regular file, or not allowed.
+pub fn open_below(path: &Path, below: &[PathBuf]) -> io::Result<(File, PathBuf)> {
+    let below: Vec<PathBuf> = below.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect();
+    let inside = |path: &Path| below.iter().any(|dir| path.starts_with(dir));
+    let real = fs::canonicalize(path)?;
+    if !inside(&real) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    file(&real)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
+    // Pods may mount these directories: something else may have been put there since it was looked at.
+    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    match inside(&opened) && file.metadata()?.is_file() {
+        true => Ok((file, real)),
+        false => Err(io::ErrorKind::NotFound.into()),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn ask<T>(
     answer
 }
 
-fn too_late(what: &str, deadline: Duration) -> Failure {
+pub(super) fn too_late(what: &str, deadline: Duration) -> Failure {
     Failure::Retry(SourceError {
         tried: format!("{what}: no whole answer within {deadline:?}").into(),
         kind: ErrorKind::Timeout,

@@ -18,7 +18,7 @@ use super::super::{Failure, tls};
 use super::body;
 use super::credential::{KubeletAuth, hanging, stamps, useless};
 use super::fault::unanswered;
-use super::refusal::refused;
+use super::refusal::{not_served, refused};
 use super::trust::KubeletTrust;
 use crate::text::Text;
 
@@ -80,6 +80,11 @@ impl KubeletClient {
         &self.shared.trust
     }
 
+    /// Where it asks.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.endpoint.address
+    }
+
     pub(super) fn deadline(&self) -> Duration {
         self.deadline
     }
@@ -91,19 +96,41 @@ impl KubeletClient {
 
     /// The answer with status 200, its body not yet read. The caller owns the deadline.
     pub(super) async fn get(&self, path: &str) -> Result<Response, Failure> {
-        let Shared { endpoint, trust, auth, .. } = &*self.shared;
-        let what = self.call(path);
-        let built = self.built().await?;
-        let mut request = built.client.get(format!("https://{}{path}", endpoint.address));
-        if let Some(header) = built.header {
-            request = request.header(AUTHORIZATION, header);
-        }
-        let response = request.send().await.map_err(|e| unanswered(&what, &e, endpoint, trust))?;
+        let response = self.send(path, "").await?;
         let status = response.status();
         if status == StatusCode::OK {
             return Ok(response);
         }
-        Err(refused(&what, status, &body::beginning(response, EXPLANATION).await, auth))
+        let body = body::beginning(response, EXPLANATION).await;
+        Err(refused(&self.call(path), status, &body, &self.shared.auth))
+    }
+
+    /// A container's log, its body not yet read; `query` is not told in errors. The caller owns the deadline.
+    pub(super) async fn get_log(&self, path: &str, query: &str) -> Result<Response, Failure> {
+        let response = self.send(path, query).await?;
+        let status = response.status();
+        let body = match status {
+            StatusCode::OK => return Ok(response),
+            _ => body::beginning(response, EXPLANATION).await,
+        };
+        Err(match status {
+            // The page is there: the pod is not, or the container, or its earlier run.
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND if body.trim() != "404 page not found" => {
+                not_served(&self.call(path), status, &body)
+            }
+            _ => refused(&self.call(path), status, &body, &self.shared.auth),
+        })
+    }
+
+    async fn send(&self, path: &str, query: &str) -> Result<Response, Failure> {
+        let Shared { endpoint, trust, .. } = &*self.shared;
+        let what = self.call(path);
+        let built = self.built().await?;
+        let mut request = built.client.get(format!("https://{}{path}{query}", endpoint.address));
+        if let Some(header) = built.header {
+            request = request.header(AUTHORIZATION, header);
+        }
+        request.send().await.map_err(|e| unanswered(&what, &e, endpoint, trust))
     }
 
     /// The client of the files as they are now.

@@ -5,6 +5,7 @@ mod ask;
 mod body;
 mod client;
 mod configz;
+mod container_log;
 mod credential;
 mod fault;
 mod health;
@@ -15,6 +16,7 @@ mod trust;
 
 pub use client::{CONNECT_TIMEOUT, DEADLINE, KubeletClient, KubeletEndpoint};
 pub use configz::{CONFIGZ_EVERY, ConfigzSource};
+pub(super) use container_log::ContainerLog;
 pub use credential::{KubeletAuth, Pem};
 pub use health::{HEALTH_ADDRESS, HEALTH_EVERY, HealthSource};
 pub use metrics::{METRICS_EVERY, MetricsSource};

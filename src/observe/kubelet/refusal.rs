@@ -35,6 +35,11 @@ pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &Kubelet
     }
 }
 
+/// The kubelet serves logs and has none to serve; it says why.
+pub(super) fn not_served(what: &str, status: StatusCode, body: &str) -> Failure {
+    Failure::Retry(failure(&format!("{what}: {}", status.as_u16()), body))
+}
+
 fn unauthenticated(auth: &KubeletAuth) -> String {
     match auth {
         KubeletAuth::None => {

@@ -3,6 +3,7 @@
 mod asked;
 mod first;
 mod idle;
+mod log;
 mod panes;
 
 use chrono::TimeDelta;

@@ -1,0 +1,128 @@
+//! Owns what passes between who reads a container's log and who shows it: which log, its lines, what became of it.
+//! It must not read, keep or draw a line. These lines are no observations: they may hold secrets, and nothing records them.
+
+use chrono::{DateTime, Utc};
+
+use crate::text::Text;
+
+/// Which run of a container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instance {
+    /// The latest: the one that runs, or that ended last, as with `kubectl logs`.
+    #[default]
+    Current,
+    /// The one before it.
+    Previous,
+}
+
+/// Which log is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRequest {
+    /// Namespace of the pod.
+    pub namespace: Text,
+    /// Name of the pod.
+    pub pod: Text,
+    /// The UID by which the runtime knows the pod, and the kubelet names its directory.
+    pub uid: Text,
+    /// Name of the container.
+    pub container: Text,
+    /// Which of its runs.
+    pub instance: Instance,
+    /// Go on with what is written from now on.
+    pub follow: bool,
+}
+
+/// Where a container wrote a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+    /// Not told: neither API server nor kubelet does.
+    Unknown,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// When the runtime took it in; absent for what is of no form that is known.
+    pub at: Option<DateTime<Utc>>,
+    /// By which stream.
+    pub stream: Stream,
+    /// What was written, without its line feed.
+    pub text: Text,
+}
+
+/// Where a log is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogPlace {
+    /// A file of this node.
+    File(Text),
+    /// The API server at this address.
+    Api(Text),
+    /// The kubelet at this address.
+    Kubelet(Text),
+    /// A recording, which has only what was observed.
+    Recording,
+}
+
+/// What is new of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogNews {
+    /// It is read here from now on; what was told before is void.
+    Begin {
+        /// Where.
+        place: LogPlace,
+        /// Which run it is, counted from 0, where that is told.
+        restart: Option<u32>,
+        /// There are older lines that can be asked for.
+        older: bool,
+    },
+    /// Lines behind those told so far.
+    Lines(Vec<LogLine>),
+    /// Lines before those told so far.
+    Older {
+        /// The lines.
+        lines: Vec<LogLine>,
+        /// There are still older ones.
+        more: bool,
+    },
+    /// So many lines, or bytes where lines were not counted, came faster than they could be told, and are left out here.
+    Skipped {
+        /// Lines.
+        lines: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The container was started again: what follows is of this run.
+    Restarted {
+        /// Which run, counted from 0, where that is told.
+        restart: Option<u32>,
+        /// Where it is read.
+        place: LogPlace,
+    },
+    /// Something to be said between the lines: the file was cut, the pod is gone.
+    Said(Text),
+    /// It can be read nowhere; why, for each place that was tried. It is tried again.
+    Nowhere(Vec<Text>),
+}
+
+/// What is asked of who reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogAsk {
+    /// This log, and no other any more.
+    Open(Box<LogRequest>),
+    /// What stands before the lines told so far.
+    Older,
+    /// No log any more.
+    Close,
+}
+
+impl LogRequest {
+    /// No part of it leads out of a directory that it names.
+    pub fn is_plain(&self) -> bool {
+        let plain = |name: &Text| !name.is_empty() && !name.contains(['/', '\0']) && *name != "." && *name != "..";
+        [&self.namespace, &self.pod, &self.uid, &self.container].into_iter().all(plain)
+    }
+}

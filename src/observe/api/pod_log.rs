@@ -1,0 +1,127 @@
+//! Owns the log of a container as the API server serves it: the request, its refusals, the answer piece by piece.
+//! It must not decode or keep a line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use kube::client::Body;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::super::Failure;
+use super::access::{ApiAccess, Way};
+use super::stream::{Broken, chunk, whole};
+use super::trouble::{late, unanswered};
+use super::watched::{encoded, pasted, user};
+use crate::container_log::LogRequest;
+use crate::observation::{ErrorKind, SourceError};
+use crate::text::Text;
+
+/// Longest wait for an answer to begin: the API server asks the kubelet first.
+const ANSWER: Duration = Duration::from_secs(15);
+/// Longest refusal that is read, bytes.
+const MAX_REFUSAL: usize = 64 << 10;
+
+/// An answer under way.
+pub struct PodLog {
+    body: Body,
+    way: Way,
+    request: String,
+}
+
+impl PodLog {
+    /// Asks for a log; `query` is what is asked besides the container.
+    pub async fn get(access: &ApiAccess, of: &LogRequest, query: &str) -> Result<Self, Failure> {
+        let mut denied = false;
+        loop {
+            let way = access.way().await?;
+            match Self::get_by(&way, of, query).await {
+                // The files may have been rotated meanwhile.
+                Err((StatusCode::UNAUTHORIZED, _)) if !std::mem::replace(&mut denied, true) => {
+                    access.forget(&way).await;
+                }
+                other => return other.map_err(|(_, failure)| failure),
+            }
+        }
+    }
+
+    async fn get_by(way: &Way, of: &LogRequest, query: &str) -> Result<Self, (StatusCode, Failure)> {
+        let [namespace, pod, container] = [&of.namespace, &of.pod, &of.container].map(|name| encoded(name));
+        let uri = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&{query}");
+        let request = format!("get pods/log of {}/{}", of.namespace.one_line(), of.pod.one_line());
+        let none = |failure| (StatusCode::OK, failure);
+        let sent = Request::get(uri)
+            .body(Body::empty())
+            .map_err(|e| none(failed(&format!("{request}: {e}"), ErrorKind::Other, "")))?;
+        let response = match timeout(ANSWER, way.client.send(sent)).await {
+            Err(_) => return Err(none(late(&request, way, ANSWER))),
+            Ok(Err(error)) => return Err(none(unanswered(&request, way, &error))),
+            Ok(Ok(response)) => response,
+        };
+        let status = response.status();
+        if status == StatusCode::OK {
+            return Ok(Self { body: response.into_body(), way: way.clone(), request });
+        }
+        let body = whole(response, MAX_REFUSAL, ANSWER).await.unwrap_or_default();
+        Err((status, refused(&request, &way.server, status, &body)))
+    }
+
+    /// The address of the server.
+    pub fn server(&self) -> Arc<str> {
+        self.way.server.clone()
+    }
+
+    /// The next piece; None at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let piece = chunk(&mut self.body).await.map_err(|broken| match broken {
+            Broken::Connection(error) => unanswered(&self.request, &self.way, &error),
+            Broken::Late(waited) => late(&self.request, &self.way, waited),
+            Broken::TooLong => failed(&self.request, ErrorKind::Malformed, ""),
+        })?;
+        Ok(piece.map(|piece| piece.to_vec()))
+    }
+}
+
+/// What an answer other than 200 means. The message of a 400 is the kubelet's: that the container waits to be started, or
+/// that there is no earlier run.
+fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Failure {
+    #[derive(Default, Deserialize)]
+    struct Status {
+        #[serde(default)]
+        message: Text,
+    }
+    let message = serde_json::from_slice::<Status>(body).unwrap_or_default().message;
+    let message = message.one_line();
+    let tried = format!("{request} at {server}: {status} {message}");
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            let fix = "the credential is expired, or of another cluster: give another with --kubeconfig";
+            failed(&tried, ErrorKind::Denied, fix)
+        }
+        StatusCode::FORBIDDEN => {
+            let user = user(&message);
+            let own = user.is_some_and(|user| user.starts_with("system:node:"));
+            let why = if own { "A node's own credential may not. " } else { "" };
+            let fix = format!(
+                "{why}`get pods/log` is missing: give a credential that may with --kubeconfig, or grant it: kubectl create \
+                 clusterrole kpodtrace-log --verb=get --resource=pods/log && kubectl create clusterrolebinding \
+                 kpodtrace-log --clusterrole=kpodtrace-log --user={}",
+                pasted(user)
+            );
+            Failure::Forbidden(SourceError { tried: tried.into(), kind: ErrorKind::Denied, fix: fix.into() })
+        }
+        StatusCode::NOT_FOUND if message.is_empty() => {
+            failed(&tried, ErrorKind::Malformed, "what answers there is not an API server")
+        }
+        _ if status.is_server_error() => {
+            let fix = "the API server asks the kubelet, which may not answer: look at both";
+            failed(&tried, ErrorKind::Other, fix)
+        }
+        _ => failed(&tried, ErrorKind::Other, ""),
+    }
+}
+
+fn failed(tried: &str, kind: ErrorKind, fix: &str) -> Failure {
+    Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
+}

@@ -1,0 +1,150 @@
+//! Owns a log read from its end to its begin, chunk by chunk: the file, then those that were rotated away, compressed or not.
+//! It must not hold more of a compressed file than is ever shown.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::container_log::LogLine;
+use crate::decode::{LogDecoder, LogForm, first_begin};
+use crate::observe::discover::open_below;
+
+/// Bytes of a chunk.
+const CHUNK: u64 = 256 << 10;
+/// Most bytes that are unpacked of a compressed file, and how many of its end are held.
+const UNPACKED: (u64, usize) = (128 << 20, 4 << 20);
+
+/// What has not been read yet.
+#[derive(Debug)]
+pub struct Before {
+    bytes: Bytes,
+    /// Everything from here on was read.
+    at: u64,
+    /// Rotated files, newest last.
+    earlier: Vec<PathBuf>,
+    below: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Held(Vec<u8>),
+}
+
+impl Before {
+    /// What stands before `at` in the open `file`, which is really at `path`.
+    pub fn of(file: File, path: &Path, at: u64, below: &[PathBuf]) -> Self {
+        Self { bytes: Bytes::File(file), at, earlier: rotated(path), below: below.to_vec() }
+    }
+
+    /// There is something.
+    pub fn is_more(&self) -> bool {
+        self.at > 0 || !self.earlier.is_empty()
+    }
+
+    /// The bytes of the chunk before, which begin where a line does; none where nothing is left, or it cannot be read.
+    pub fn chunk(&mut self) -> Vec<u8> {
+        while self.at == 0 {
+            let Some(path) = self.earlier.pop() else { return Vec::new() };
+            // A file that is gone meanwhile has no lines.
+            if let Ok((bytes, length)) = opened(&path, &self.below) {
+                (self.bytes, self.at) = (bytes, length);
+            }
+        }
+        let from = self.at.saturating_sub(CHUNK);
+        let mut bytes = self.bytes.between(from, self.at);
+        let begin = if from > 0 { first_begin(&bytes) } else { 0 };
+        bytes.drain(..begin);
+        // A line that is longer than a chunk is not waited for.
+        let begin = from + begin as u64;
+        self.at = if begin < self.at { begin } else { from };
+        bytes
+    }
+
+    /// The lines of the chunk before.
+    pub fn lines(&mut self) -> Vec<LogLine> {
+        let (mut decoder, mut lines) = (LogDecoder::new(LogForm::Kept), Vec::new());
+        decoder.push(&self.chunk(), &mut lines);
+        decoder.end(&mut lines);
+        lines
+    }
+}
+
+impl Bytes {
+    fn between(&self, from: u64, to: u64) -> Vec<u8> {
+        match self {
+            Bytes::File(file) => {
+                let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(0)];
+                let mut read = 0;
+                // A file that was cut meanwhile ends earlier.
+                while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+                    match file.read_at(room, from + read as u64) {
+                        Ok(0) => break,
+                        Ok(count) => read += count,
+                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                        Err(_) => break,
+                    }
+                }
+                bytes.truncate(read);
+                bytes
+            }
+            Bytes::Held(all) => all.get(from as usize..to as usize).unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+/// The files that a log was rotated to, newest last: `0.log.20260302-090000` and `….gz` of CRI, `….log.1` of docker.
+fn rotated(path: &Path) -> Vec<PathBuf> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str())) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(other) = entry.file_name().into_string() else { continue };
+        let Some(suffix) = other.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) else { continue };
+        let age = suffix.trim_end_matches(".gz");
+        let digits = !age.is_empty() && age.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        if digits {
+            // Of docker the highest number is the oldest; of CRI the lowest time is.
+            let order = if age.contains('-') {
+                (0, age.to_owned())
+            } else {
+                (u32::MAX - age.parse().unwrap_or(0), String::new())
+            };
+            found.push((order, dir.join(other)));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn opened(path: &Path, below: &[PathBuf]) -> io::Result<(Bytes, u64)> {
+    let packed = path.extension().is_some_and(|e| e == "gz");
+    let (file, _) = match open_below(path, below) {
+        // Packed since it was listed.
+        Err(_) if !packed => return opened(&path.with_extension(with_gz(path)), below),
+        other => other?,
+    };
+    if !packed {
+        let length = file.metadata()?.len();
+        return Ok((Bytes::File(file), length));
+    }
+    let mut held = Vec::new();
+    let mut unpacking = MultiGzDecoder::new(file).take(UNPACKED.0);
+    let mut piece = vec![0; 64 << 10];
+    // One that breaks off has lines all the same.
+    while let Ok(count @ 1..) = unpacking.read(&mut piece) {
+        held.extend_from_slice(piece.get(..count).unwrap_or_default());
+        if held.len() > 2 * UNPACKED.1 {
+            held.drain(..held.len() - UNPACKED.1);
+        }
+    }
+    let length = held.len() as u64;
+    Ok((Bytes::Held(held), length))
+}
+
+fn with_gz(path: &Path) -> String {
+    let suffix = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    format!("{suffix}.gz")
+}

@@ -1,0 +1,234 @@
+//! Owns the tests of the log's screen: which container, follow and scroll, search, and what is hostile.
+
+use super::*;
+use crate::container_log::{Instance, LogAsk, LogLine, LogNews, LogPlace, LogRequest, Stream};
+
+/// A pod of three containers of which the last crashes, and one that is well.
+fn node() -> Node {
+    let mut node = Node::new();
+    node.pod("shop", "well", None);
+    let pod = serde_json::json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u-web", "creationTimestamp": "2026-09-21T10:00:00Z"},
+        "spec": {"nodeName": "n", "initContainers": [{"name": "setup"}], "containers": [{"name": "proxy"}, {"name": "app"}]},
+        "status": {"phase": "Running", "startTime": "2026-09-21T10:00:00Z",
+            "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}],
+            "initContainerStatuses": [{"name": "setup", "ready": true,
+                "state": {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": "2026-09-21T10:00:00Z", "finishedAt": "2026-09-21T10:00:01Z"}}}],
+            "containerStatuses": [
+                {"name": "app", "ready": false, "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                    "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": "2026-09-21T10:00:02Z", "finishedAt": "2026-09-21T10:00:03Z"}}},
+                {"name": "proxy", "ready": true, "restartCount": 0, "state": {"running": {"startedAt": "2026-09-21T10:00:02Z"}}}]}});
+    node.say(Source::ApiPods, Fact::Pod(serde_json::from_value(pod).unwrap()));
+    node
+}
+
+fn opened() -> App {
+    let mut app = app(false);
+    app.show(node().moment(), "live");
+    keys(&mut app, "L");
+    app
+}
+
+fn begin(app: &mut App, older: bool) {
+    let place = LogPlace::File("/var/log/pods/shop_web_u-web/app/3.log".into());
+    app.log_news(LogNews::Begin { place, restart: Some(3), older });
+}
+
+fn line(text: &str) -> LogLine {
+    LogLine { at: Time::from_timestamp(1_790_000_000, 0), stream: Stream::Out, text: text.into() }
+}
+
+fn numbered(from: usize, to: usize) -> Vec<LogLine> {
+    (from..to).map(|i| line(&format!("line {i}"))).collect()
+}
+
+fn asked(app: &mut App) -> Vec<(String, Instance)> {
+    let open = |ask| match ask {
+        LogAsk::Open(request) => {
+            let LogRequest { container, instance, .. } = *request;
+            (container.to_string(), instance)
+        }
+        LogAsk::Older => ("older".into(), Instance::Current),
+        LogAsk::Close => ("close".into(), Instance::Current),
+    };
+    app.take_asks().into_iter().map(open).collect()
+}
+
+#[test]
+fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_closed_screen() {
+    use Instance::{Current, Previous};
+    let mut app = opened();
+    assert_eq!(asked(&mut app), [("app".to_owned(), Current)]);
+    assert_eq!(app.context(), Context::Log);
+    keys(&mut app, "v");
+    assert_eq!(asked(&mut app), [("app".to_owned(), Previous)]);
+    keys(&mut app, "vcccCv");
+    let chosen = [("app", Current), ("setup", Current), ("proxy", Current), ("app", Current), ("proxy", Current)];
+    assert_eq!(asked(&mut app), chosen.map(|(name, run)| (name.to_owned(), run)), "proxy was never started again");
+    assert!(shows(&app.draw(80, 24), "no run before this one is known"));
+    key(&mut app, KeyCode::Esc);
+    assert_eq!((asked(&mut app), app.context()), (vec![("close".to_owned(), Current)], Context::List));
+    keys(&mut app, "\n");
+    key(&mut app, KeyCode::Enter);
+    keys(&mut app, "l");
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.context(), Context::Pod, "back to where it was opened");
+    keys(&mut app, "l3");
+    let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
+    assert_eq!(asks, ["app", "close", "app", "close"]);
+    keys(&mut app, "1:log well");
+    key(&mut app, KeyCode::Enter);
+    assert_eq!(asked(&mut app), [("well".to_owned(), Current)]);
+    keys(&mut app, ":log web");
+    key(&mut app, KeyCode::Enter);
+    let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
+    assert_eq!(asks, ["close", "app"]);
+}
+
+#[test]
+fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
+    let mut app = opened();
+    begin(&mut app, true);
+    app.log_news(LogNews::Lines(numbered(0, 200)));
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "app app 3 of 3"));
+    assert!(shows(&drawn, "current run, restart 3") && shows(&drawn, "/var/log/pods/shop_web_u-web/app/3.log"));
+    keys(&mut app, "k");
+    app.log_news(LogNews::Lines(numbered(200, 205)));
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "5 new lines below") && !shows(&drawn, "line 204"), "{:?}", lines(&drawn));
+    assert!(shows(&drawn, "line 198"));
+    asked(&mut app);
+    keys(&mut app, "g");
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "line 0 ") && shows(&drawn, "reading older lines"));
+    assert_eq!(asked(&mut app)[0].0, "older");
+    keys(&mut app, "jkg");
+    assert!(asked(&mut app).is_empty(), "once");
+    app.log_news(LogNews::Older { lines: (0..90).map(|i| line(&format!("older {i}"))).collect(), more: false });
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "line 0 ") && !shows(&drawn, "older lines"), "one stays where one was");
+    keys(&mut app, "k");
+    assert!(shows(&app.draw(80, 24), "older 89"));
+    keys(&mut app, "G");
+    app.log_news(LogNews::Lines(numbered(205, 206)));
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "FOLLOW") && shows(&drawn, "line 205"));
+    keys(&mut app, "f");
+    app.log_news(LogNews::Lines(numbered(206, 207)));
+    assert!(!shows(&app.draw(80, 24), "line 206"));
+    keys(&mut app, "p");
+    assert!(!app.reads_log(), "a picture that is kept still takes nothing in");
+}
+
+#[test]
+fn a_search_goes_to_the_last_match_and_round() {
+    let mut app = opened();
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
+    app.draw(80, 24);
+    keys(&mut app, "/error");
+    key(&mut app, KeyCode::Enter);
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "search error · 2 of 2 lines") && shows(&drawn, "▸"), "{:?}", lines(&drawn));
+    let y = (0..24).find(|y| lines(&drawn)[*y as usize].contains("three error")).unwrap();
+    let reversed = |x: u16| drawn[(x, y)].modifier.contains(ratatui::style::Modifier::REVERSED);
+    let marked: String = (0..80).filter(|x| reversed(*x)).map(|x| drawn[(x, y)].symbol().to_owned()).collect();
+    assert_eq!(marked, "errorerror", "both, and no more");
+    assert!(lines(&drawn).iter().any(|l| l.starts_with('*') && l.contains("one ERROR")), "not by colour alone");
+    keys(&mut app, "n");
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "1 of 2 lines") && shows(&drawn, "from the top again"));
+    keys(&mut app, "N");
+    assert!(shows(&app.draw(80, 24), "2 of 2 lines"));
+    app.log_news(LogNews::Lines(vec![line("an error again")]));
+    assert!(shows(&app.draw(80, 24), "2 of 3 lines"), "what comes is searched too");
+    keys(&mut app, "y");
+    app.draw(80, 24);
+    assert_eq!(app.take_copied().as_deref(), Some("three error error"));
+    key(&mut app, KeyCode::Esc);
+    assert!(!shows(&app.draw(80, 24), "search error") && app.context() == Context::Log);
+    keys(&mut app, "n");
+    assert!(shows(&app.draw(80, 24), "nothing is searched for"));
+    keys(&mut app, "/Error");
+    assert!(shows(&app.draw(80, 24), "0 lines"), "{:?}", lines(&app.draw(80, 24)));
+}
+
+#[test]
+fn long_lines_are_broken_or_cut_and_every_row_can_be_reached() {
+    let mut app = opened();
+    begin(&mut app, false);
+    let long: String = (0..400).map(|i| format!("<{i:04}>")).collect();
+    app.log_news(LogNews::Lines(vec![line("before"), line(&long), line("behind")]));
+    let mut seen = String::new();
+    keys(&mut app, "g");
+    for _ in 0..60 {
+        seen.push_str(&lines(&app.draw(80, 24)).concat());
+        keys(&mut app, "j");
+    }
+    let seen: String = seen.chars().filter(|c| !c.is_whitespace()).collect();
+    for i in 0..400 {
+        assert!(seen.contains(&format!("{i:04}")), "{i}");
+    }
+    assert!(shows(&app.draw(80, 24), "behind"));
+    keys(&mut app, "wt");
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "before") && shows(&drawn, "…") && shows(&drawn, "behind"));
+    assert!(lines(&drawn).iter().filter(|l| l.contains("before")).all(|l| !l.contains(':')), "without times");
+}
+
+#[test]
+fn what_is_cut_left_out_or_cannot_be_read_is_said() {
+    let mut app = opened();
+    assert!(shows(&app.draw(80, 24), "reading"));
+    app.log_news(LogNews::Nowhere(vec![
+        "/var/log/pods: permission denied: run as root".into(),
+        "get pods/log: 403".into(),
+    ]));
+    let drawn = app.draw(80, 24);
+    for text in ["permission denied: run as root", "get pods/log: 403", "kubectl logs -n shop web -c app"] {
+        assert!(shows(&drawn, text), "{text}");
+    }
+    keys(&mut app, "y");
+    app.draw(80, 24);
+    assert_eq!(app.take_copied().as_deref(), Some("kubectl logs -n shop web -c app"));
+    begin(&mut app, false);
+    assert!(shows(&app.draw(80, 24), "nothing was written yet"));
+    app.log_news(LogNews::Skipped { lines: 1234, bytes: 0 });
+    app.log_news(LogNews::Lines(numbered(0, 3)));
+    app.log_news(LogNews::Restarted { restart: Some(4), place: LogPlace::File("/x/4.log".into()) });
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "-- 1234 lines left out") && shows(&drawn, "-- container restarted (restart 4)"));
+    assert!(shows(&drawn, "current run, restart 4") && shows(&drawn, "/x/4.log"));
+    app.log_news(LogNews::Lines(numbered(0, 12_000)));
+    let drawn = app.draw(80, 24);
+    assert!(shows(&drawn, "older lines left out: 10000 lines") && shows(&drawn, "line 11999"));
+    app.show(Node::new().moment(), "live");
+    assert!(shows(&app.draw(80, 24), "the pod is gone") && shows(&app.draw(80, 24), "line 11999"));
+}
+
+#[test]
+fn no_log_is_too_hostile_and_no_size_too_small() {
+    let mut node = hostile();
+    for presses in ["L", "L/x", "Lg", "Lgw", "Lwt", "Lk/\u{202e}"] {
+        let mut app = app(false);
+        app.show(node.moment(), HOSTILE);
+        keys(&mut app, presses);
+        app.log_news(LogNews::Begin { place: LogPlace::File(HOSTILE.into()), restart: None, older: true });
+        let lines: Vec<LogLine> = (0..30).map(|i| line(&HOSTILE.repeat(i))).collect();
+        app.log_news(LogNews::Lines(lines.clone()));
+        app.log_news(LogNews::Said(HOSTILE.into()));
+        app.log_news(LogNews::Older { lines, more: true });
+        for width in (1..=100).step_by(3).chain([160]) {
+            for height in (1..=40).step_by(2) {
+                let drawn = app.draw(width, height);
+                let plain = |c: char| !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c);
+                assert!(self::lines(&drawn).iter().all(|l| l.chars().all(plain)), "{width}x{height}");
+            }
+        }
+        key(&mut app, KeyCode::PageUp);
+        key(&mut app, KeyCode::PageDown);
+        app.log_news(LogNews::Nowhere(vec![HOSTILE.into()]));
+        app.draw(80, 24);
+    }
+}

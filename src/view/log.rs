@@ -1,0 +1,137 @@
+//! Owns which of a pod's containers have a log, which of them is looked at first, and how the log is had elsewhere.
+//! It must not read one.
+
+use super::Why;
+use crate::container_log::{Instance, LogRequest};
+use crate::pipeline::{ContainerPlace, Placed, StageState};
+use crate::runbook::quoted;
+use crate::text::Text;
+
+/// A container whose log can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogChoice {
+    /// Its name.
+    pub name: Text,
+    /// `init`, `sidecar`, `app` or `ephemeral`.
+    pub kind: &'static str,
+    /// Its state in a word.
+    pub word: Text,
+    /// How often it was started again.
+    pub restarts: u32,
+    /// The runtime's ids of its runs, newest first, as far as they are known.
+    pub ids: Vec<Text>,
+}
+
+/// The containers of a pod, in the order of its place.
+pub fn log_choices(placed: &Placed) -> Vec<LogChoice> {
+    let ids = |name: &Text| {
+        let runs = placed.facts.containers.iter().filter(|c| c.name == *name);
+        runs.map(|c| c.id.clone()).collect()
+    };
+    let choice = |c: &ContainerPlace| LogChoice {
+        name: c.name.clone(),
+        kind: c.kind.name(),
+        word: c.word.clone(),
+        restarts: c.restarts,
+        ids: ids(&c.name),
+    };
+    placed.place.containers.iter().map(choice).collect()
+}
+
+/// The container that is the trouble: the finding's, else one that failed, else the one that ended badly last, else one that
+/// ran and is not ready, else the first that ran.
+pub fn first_choice(placed: &Placed, why: Option<&Why>) -> usize {
+    let containers = &placed.place.containers;
+    let named = why.and_then(|why| why.own.top()).map(|finding| &finding.container).filter(|name| !name.is_empty());
+    let ended = |c: &ContainerPlace| c.last_exit.as_ref().filter(|(code, ..)| *code != 0).map(|(_, _, at)| *at);
+    let crashed = containers.iter().enumerate().filter_map(|(i, c)| Some((ended(c)?, i)));
+    let counts = |c: &&ContainerPlace| matches!(c.kind.name(), "app" | "sidecar");
+    let first = |of: &dyn Fn(&ContainerPlace) -> bool| containers.iter().position(of);
+    named
+        .and_then(|name| first(&|c| c.name == *name))
+        .or_else(|| first(&|c| c.state == StageState::Failed))
+        .or_else(|| crashed.max().map(|(_, i)| i))
+        .or_else(|| first(&|c| counts(&c) && c.ran && !c.ready))
+        .or_else(|| first(&|c| counts(&c) && c.ran))
+        .or_else(|| first(&|c| counts(&c)))
+        .unwrap_or(0)
+}
+
+/// The log of a container.
+pub fn log_request(placed: &Placed, container: &Text, instance: Instance, follow: bool) -> LogRequest {
+    let facts = &placed.facts;
+    LogRequest {
+        namespace: facts.namespace.clone(),
+        pod: facts.name.clone(),
+        uid: facts.key.clone(),
+        container: container.clone(),
+        instance,
+        follow,
+    }
+}
+
+/// The commands that print a log: where there is an API server, and on the node.
+pub fn log_commands(request: &LogRequest, choice: Option<&LogChoice>) -> Vec<String> {
+    let [namespace, pod, container] =
+        [&request.namespace, &request.pod, &request.container].map(|name| quoted(&name.one_line()));
+    let (previous, run) = match request.instance {
+        Instance::Current => ("", 0),
+        Instance::Previous => (" --previous", 1),
+    };
+    let mut commands = vec![format!("kubectl logs -n {namespace} {pod} -c {container}{previous}")];
+    let id = choice.and_then(|choice| choice.ids.get(run));
+    commands.extend(id.map(|id| format!("crictl logs {}", quoted(&id.one_line()))));
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::tests::fixture::Node;
+
+    #[test]
+    fn the_container_that_is_the_trouble_is_the_first_choice() {
+        let at = Node::new().at;
+        let running = |name: &str, ready: bool| json!({"name": name, "ready": ready, "restartCount": 0, "state": {"running": {}}});
+        let crashed = json!({"name": "web", "ready": false, "restartCount": 3,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+            "lastState": {"terminated": {"exitCode": 2, "reason": "Error", "startedAt": at, "finishedAt": at}}});
+        let pod = |statuses: serde_json::Value| {
+            json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+                "spec": {"nodeName": "w", "initContainers": [{"name": "setup"}],
+                    "containers": [{"name": "side"}, {"name": "web"}]},
+                "status": {"phase": "Running", "containerStatuses": statuses}})
+        };
+        let chosen = |statuses| {
+            let mut node = Node::new();
+            node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod(statuses)).unwrap())]);
+            let placed = crate::pipeline::Placer::default().place_all(&node.snapshot(), node.at).remove(0);
+            log_choices(&placed)[first_choice(&placed, None)].name.to_string()
+        };
+        assert_eq!(chosen(json!([running("side", true), crashed])), "web");
+        assert_eq!(chosen(json!([running("side", true), running("web", false)])), "web");
+        assert_eq!(chosen(json!([running("side", true), running("web", true)])), "side");
+        assert_eq!(chosen(json!([])), "side");
+    }
+
+    #[test]
+    fn commands_are_whole_and_hold_no_second_one() {
+        let request = |instance| LogRequest {
+            namespace: "shop".into(),
+            pod: "web-0; reboot".into(),
+            uid: "u".into(),
+            container: "app".into(),
+            instance,
+            follow: true,
+        };
+        let ids = vec!["new".into(), "old".into()];
+        let choice = LogChoice { name: "app".into(), kind: "app", word: "".into(), restarts: 1, ids };
+        let commands = log_commands(&request(Instance::Previous), Some(&choice));
+        assert_eq!(commands, ["kubectl logs -n shop 'web-0; reboot' -c app --previous", "crictl logs old"]);
+        let current = log_commands(&request(Instance::Current), Some(&choice));
+        assert_eq!(current[1], "crictl logs new");
+    }
+}
