@@ -65,6 +65,9 @@ pub struct State {
     pub pages_expire: bool,
     /// Lines that watches bring besides, whatever is in them.
     pub lines: VecDeque<String>,
+    /// Logs by `namespace/pod/container`, the previous run's with `/previous`: whole lines that begin with a time. One that
+    /// is followed goes on as lines are added here, until it is taken away.
+    pub logs: BTreeMap<String, String>,
     /// What was asked, as `VERB path?query`.
     pub asked: Vec<String>,
 }
@@ -247,6 +250,15 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
         .filter_map(|p| p.split_once('='))
         .map(|(k, v)| (k, v.replace("%3D", "=")))
         .collect();
+    if let Some(path) = uri.path().strip_prefix("/api/v1/namespaces/").and_then(|path| path.strip_suffix("/log")) {
+        if let Some(node) = user.strip_prefix("system:node:") {
+            let message = format!(
+                "pods \"web\" is forbidden: User \"system:node:{node}\" cannot get resource \"pods/log\" in API group \"\""
+            );
+            return status(403, &message, None);
+        }
+        return log(state, &s, &path.replace("/pods/", "/"), &query);
+    }
     let (all, name) = match uri.path().strip_prefix(LEASES).and_then(|rest| rest.strip_prefix('/')) {
         Some(name) => (LEASES, Some(name)),
         None => (uri.path(), None),
@@ -321,6 +333,51 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
         list["metadata"]["remainingItemCount"] = json!(items.len() - skip - limit);
     }
     whole(200, list.to_string(), None)
+}
+
+/// The lines of a log that are asked for, and with `follow` what is added to it.
+fn log(shared: &Arc<Mutex<State>>, state: &State, pod: &str, query: &BTreeMap<&str, String>) -> Response<Body> {
+    let asked = |key: &str| query.get(key).map(String::as_str).unwrap_or_default();
+    let container = asked("container");
+    let previous = if asked("previous") == "true" { "/previous" } else { "" };
+    let key = format!("{pod}/{container}{previous}");
+    let Some(all) = state.logs.get(&key) else {
+        return match previous.is_empty() {
+            true => status(
+                400,
+                &format!("container \"{container}\" in pod \"web\" is waiting to start: ContainerCreating"),
+                None,
+            ),
+            false => {
+                status(400, &format!("previous terminated container \"{container}\" in pod \"web\" not found"), None)
+            }
+        };
+    };
+    assert_eq!(asked("timestamps"), "true");
+    let lines: Vec<&str> = all.split_inclusive('\n').collect();
+    let tail = asked("tailLines").parse().unwrap_or(usize::MAX);
+    // A server compares seconds.
+    let since = asked("sinceTime").trim_end_matches('Z').replace("%3A", ":");
+    let lines: Vec<&str> =
+        lines[lines.len().saturating_sub(tail)..].iter().filter(|l| l[..19] >= *since).copied().collect();
+    if asked("follow") != "true" {
+        return whole(200, lines.concat(), None);
+    }
+    let (shared, told) = (Arc::clone(shared), all.len());
+    let first = stream::once(std::future::ready(Ok(Frame::data(Bytes::from(lines.concat())))));
+    let rest = stream::unfold(told, move |told| {
+        let (shared, key) = (Arc::clone(&shared), key.clone());
+        async move {
+            loop {
+                let more = shared.lock().unwrap().logs.get(&key)?.get(told..).map(str::to_owned)?;
+                if !more.is_empty() {
+                    return Some((Ok(Frame::data(Bytes::from(more.clone()))), told + more.len()));
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    });
+    Response::new(StreamBody::new(futures_util::StreamExt::chain(first, rest)).boxed_unsync())
 }
 
 /// Why the Node authorizer does not let a node have this; others may have everything.
