@@ -227,8 +227,8 @@ macro_rules! bindings {
 }
 
 bindings! {
-    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[List], "open", "open the selected pod";
-    Open, [Plain(KeyCode::Enter), char('l'), Plain(KeyCode::Right)], &[Book], "open", "open the selected entry";
+    Open, [Plain(KeyCode::Enter), Plain(KeyCode::Right)], &[List], "open", "open the selected pod";
+    Open, [Plain(KeyCode::Enter), Plain(KeyCode::Right)], &[Book], "open", "open the selected entry";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Pod, Kubelet, Node], "back", "back to the table";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Events], "back", "show all again, then back to the table";
     Back, [Plain(KeyCode::Esc), char('h'), Plain(KeyCode::Backspace), Plain(KeyCode::Left)], &[Log], "back", "forget the search, then back to where it was opened";
@@ -265,7 +265,7 @@ bindings! {
     Action::Log, [char('l'), char('L')], &[Pod], "log", "the log of the container that is the trouble";
     LookUp, [char('r')], &[List], "runbook", "the runbook: all entries";
     LookUp, [char('r')], &[Pod], "runbook", "the runbook's entry for this pod";
-    Action::Log, [char('L')], &[List], "log", "the log of the selected pod";
+    Action::Log, [char('l'), char('L')], &[List], "log", "the log of the selected pod";
     Action::Copy, [char('y')], &[List], "copy", "copy the pod's name";
     Action::Copy, [char('y')], &[Pod, Entry], "copy", "copy the chosen command, marked with ▸";
     Action::Copy, [char('y')], &[Log, Kubelet, Node, Events, Book], "copy", "copy the selected line";
