@@ -33,5 +33,8 @@ fn read(args: &LookArgs) -> Result<Config, Failure> {
     let wrong = |error: crate::config::ConfigError| {
         Failure::usage(error.to_string(), "kpodtrace config --help; a file that is not there is no mistake")
     };
-    Config::read(&files(|name| env::var(name).ok())).and_then(|config| config.flags(&flags)).map_err(wrong)
+    let config =
+        Config::read(&files(|name| env::var(name).ok())).and_then(|config| config.flags(&flags)).map_err(wrong)?;
+    config.closed.iter().for_each(|file| out::note(&format!("{file} was left out: this user may not look there")));
+    Ok(config)
 }

@@ -111,6 +111,8 @@ pub struct Config {
     pub failing: Set<bool>,
     /// Keys of every action that can be bound.
     pub keys: Vec<(Action, Set<Vec<Key>>)>,
+    /// Files that this user may not read, and which say nothing therefore.
+    pub closed: Vec<String>,
 }
 
 impl Default for Config {
@@ -127,22 +129,26 @@ impl Default for Config {
             filter: options.filter.words.into(),
             failing: options.filter.failing.into(),
             keys: Keymap::actions().into_iter().map(keys).collect(),
+            closed: Vec::new(),
         }
     }
 }
 
 impl Config {
-    /// What the files say, the first before the others; a file that is not there says nothing.
+    /// What the files say, the first before the others; a file that is not there says nothing. One that this user may not
+    /// read is none of his: `sudo -u` and `su` leave another one's HOME in place, and a node that is sick is no place to
+    /// be refused for that.
     ///
     /// # Errors
-    /// When a file cannot be read or holds what it must not.
+    /// When a file breaks off in reading or holds what it must not.
     pub fn read(files: &[PathBuf]) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for path in files.iter().rev() {
             let file = path.display().to_string();
             match std::fs::read_to_string(path) {
                 Ok(content) => config.take(&file, &content)?,
-                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => config.closed.push(file),
                 Err(why) => return Err(ConfigError::Unreadable { file, why }),
             }
         }

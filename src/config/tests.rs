@@ -64,6 +64,11 @@ fn a_flag_goes_before_a_file_and_the_first_file_before_the_second() {
     assert_eq!(config.theme.origin, Origin::Flag("theme"));
     assert_eq!(config.sort.origin, Origin::Default);
     assert!(Config::default().flags(&Flags { sort: Some("x"), ..Flags::default() }).is_err());
+    let below_a_file = own.join("kpodtrace/config.toml");
+    assert!(
+        Config::read(&[below_a_file]).unwrap().closed.is_empty(),
+        "a HOME that is no folder, as /dev/null, holds none"
+    );
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(Config::read(&[PathBuf::from("/")]).is_err(), "one that cannot be read is not passed over");
 }

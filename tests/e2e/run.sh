@@ -109,6 +109,12 @@ code "no recording" 3 pods --from "$dir/text"
 code "an empty file" 3 pods --from "$dir/empty"
 code "an empty folder" 3 pods --from "$dir/nothing"
 code "a moment outside the input" 2 pods --from "$dir/incident.kpt" --at 03:00
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir -m 700 "$dir/locked"
+    out=$(as_user env "HOME=$dir/locked" "$kpt" config 2>&1 </dev/null)
+    check "another one's HOME stops nobody" "$?" 0
+    holds "  and it is said" "$out" "config.toml was left out: this user may not look there"
+fi
 code "an unknown format" 2 pods --from "$dir/incident.kpt" -o yaml
 code "a recording is made" 0 record --from "$dir/capture" -o "$dir/home/made.kpt"
 code "  and read" 0 pods --from "$dir/home/made.kpt"
