@@ -30,7 +30,7 @@ pub fn node_text(moment: &Moment) -> String {
     out.push_str("\nEVICTED FIRST WHEN MEMORY IS SHORT\n");
     out.push_str(&order(&view.eviction, view.knows_use()));
     out.push_str("\nKILLED FIRST BY THE KERNEL\n");
-    out.push_str(&order(&view.kernel, view.knows_use()));
+    out.push_str(&order(&view.kernel, true));
     out.push_str("\nRUNTIME, OUT OF MEMORY, CERTIFICATES\n");
     out.push_str(&others(&view, moment));
     out
@@ -121,13 +121,13 @@ fn away(t: &Threshold, amount: impl Fn(Quantity) -> String) -> String {
     match t.margin() {
         Some(margin) if margin < Quantity::ZERO => format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)),
         Some(margin) => format!("{}{share}", amount(margin)),
-        None => "not known".into(),
+        None => t.told().unwrap_or_else(|| "not known".into()),
     }
 }
 
 fn disks(view: &NodeView) -> String {
     if view.looked.is_none() {
-        return "  not known: nobody has looked at the machine, or not lately\n".into();
+        return format!("  not known: {}\n", view.unseen);
     }
     let mut out = String::new();
     for disk in &view.disks {

@@ -16,7 +16,7 @@ const SHOWN: usize = 12;
 pub fn evicted(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
         true => "over request, then priority, then excess",
-        false => "over request, then priority; what pods use is not known",
+        false => "over request, then priority",
     };
     let mut lines = vec![title("EVICTED FIRST when memory is short", note, cells, theme)];
     let row = |(i, v): (usize, &Victim)| {
@@ -24,7 +24,7 @@ pub fn evicted(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static
             (Some(true), Some(excess)) => (format!("over by {}", memory(excess)), Role::Slow),
             (Some(true), None) => ("over: asks for none".into(), Role::Slow),
             (Some(false), Some(excess)) => (format!("{} below", memory(Quantity::ZERO - excess)), Role::Plain),
-            _ => ("not known".into(), Role::Muted),
+            _ => (String::new(), Role::Muted),
         };
         let mut cells = numbered(i, v, cells);
         cells.extend([
@@ -47,7 +47,7 @@ pub fn evicted(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static
 pub fn killed(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
         true => "~score: oom_score_adj and thousandths of the memory it uses",
-        false => "by oom_score_adj alone; what pods use is not known",
+        false => "by oom_score_adj alone",
     };
     let mut lines = vec![title("KILLED FIRST by the kernel", note, cells, theme)];
     let row = |(i, v): (usize, &Victim)| {

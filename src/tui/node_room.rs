@@ -24,8 +24,7 @@ const PRESSED: f64 = 10.0;
 
 /// Resources.
 pub fn resources(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let note = if view.looked.is_some() { "" } else { "use is not known: nobody has looked at the machine" };
-    let mut lines = vec![title("RESOURCES", note, cells, theme)];
+    let mut lines = vec![title("RESOURCES", &view.unseen, cells, theme)];
     if view.resources.is_empty() {
         lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
         return lines;
@@ -74,8 +73,9 @@ pub fn bounds(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Li
         lines.extend(nothing("none is set: nothing evicts", cells, theme));
     }
     lines.extend(table(&["", "", "", "", ""], view.thresholds.iter().map(threshold).collect(), cells, theme));
-    let looked = view.looked.map(|at| format!("looked at {} ago", human_duration((now - at).max(TimeDelta::zero()))));
-    let note = looked.unwrap_or_else(|| "not known: nobody has looked at the machine, or not lately".into());
+    // Said once, above.
+    let Some(looked) = view.looked else { return lines };
+    let note = format!("looked at {} ago", human_duration((now - looked).max(TimeDelta::zero())));
     lines.push(title("FILE SYSTEMS AND PRESSURE", &note, cells, theme));
     if !view.disks.is_empty() {
         let head = ["", "LEFT", "OF", "", "INODES LEFT", "IMAGES"];
@@ -123,7 +123,10 @@ fn threshold(t: &Threshold) -> Vec<Cell> {
             let word = if near { " NEAR" } else { "" };
             (format!("{} away{share}{word}", amount(margin)), if near { Role::Slow } else { Role::Plain })
         }
-        (None, _) => ("how far is not known".into(), Role::Muted),
+        (None, _) => {
+            let passed = t.condition.is_some_and(|(_, is)| is);
+            (t.told().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
+        }
     };
     vec![
         text(format!("{}<{}{grace}", t.signal.one_line(), t.setting.one_line())),

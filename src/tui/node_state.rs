@@ -120,7 +120,8 @@ fn kills(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'s
     let since = view.boot.map(|at| format!(" since boot {} ago", human_duration((now - at).max(TimeDelta::zero()))));
     let note = match view.oom_kills {
         Some(count) => format!("{count} processes killed{}", since.unwrap_or_default()),
-        None => "how many is not known: nobody has looked at the machine".into(),
+        None if view.kills.is_empty() => return Vec::new(),
+        None => String::new(),
     };
     let mut lines = vec![title("OUT OF MEMORY", &note, cells, theme)];
     for kill in view.kills.iter().take(KILLS) {
@@ -132,6 +133,9 @@ fn kills(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'s
 }
 
 fn certificates(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if view.certificates.is_empty() && view.looked.is_none() {
+        return Vec::new();
+    }
     let mut lines = vec![title("CERTIFICATES OF THE KUBELET", "", cells, theme)];
     if view.certificates.is_empty() {
         lines.extend(nothing("none was read", cells, theme));

@@ -10,6 +10,7 @@ use super::words::ago;
 use super::{LeaseLine, Moment};
 use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
+use crate::pipeline::human_duration;
 use crate::text::Text;
 
 /// How long the cluster waits for a sign of life before it calls the node NotReady, seconds: `--node-monitor-grace-period`
@@ -58,6 +59,8 @@ pub struct NodeView {
     pub certificates: Vec<CertificateLine>,
     /// When the machine was last looked at; None when nobody does, or not lately.
     pub looked: Option<Time>,
+    /// Why nothing is known of the machine itself: its memory, file systems, pressure, kills; empty while something is.
+    pub unseen: String,
 }
 
 /// A condition.
@@ -136,12 +139,25 @@ impl NodeView {
             runtime: snapshot.runtime.iter().flat_map(|r| r.conditions.clone()).collect(),
             certificates: certificates(moment, now),
             looked: seen.map(|(at, _)| at),
+            unseen: if seen.is_none() { unseen(moment) } else { String::new() },
         }
     }
 
     /// What pods use is known of some of them.
     pub fn knows_use(&self) -> bool {
         self.kernel.iter().any(|v| v.used.is_some())
+    }
+}
+
+/// Why nobody tells how the machine is now.
+fn unseen(moment: &Moment) -> String {
+    const LACKS: &str = "memory, disks, pressure, pods' use";
+    let header = moment.header();
+    let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
+    match (&moment.snapshot.machine.vitals, source) {
+        (Some((at, _)), _) => format!("the machine was last looked at {} ago", human_duration(ago(moment.now, *at))),
+        (None, Some(source)) => format!("nobody looked at the machine ({LACKS}): {}", source.text),
+        (None, None) => format!("nobody looked at the machine ({LACKS})"),
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Threshold {
     pub of: Option<Quantity>,
     /// Below how much it evicts.
     pub at: Option<Quantity>,
+    /// The condition that the kubelet sets when a threshold of this resource is passed, as the node has it.
+    pub condition: Option<(&'static str, bool)>,
 }
 
 impl Threshold {
@@ -48,6 +50,14 @@ impl Threshold {
     /// How much more there is than the threshold; negative beyond it.
     pub fn margin(&self) -> Option<Quantity> {
         Some(self.left? - self.at?)
+    }
+
+    /// What the kubelet itself says, where nobody measures.
+    pub fn told(&self) -> Option<String> {
+        self.condition.map(|(name, is)| match is {
+            true => format!("{name}: this or its like is passed"),
+            false => format!("not passed: {name}=False"),
+        })
     }
 
     /// The same as a share of all.
@@ -146,7 +156,20 @@ fn threshold(moment: &Moment, signal: &str, setting: &Text, grace: Text, assumed
         }
         None => Quantity::parse(setting),
     };
-    Threshold { signal: signal.into(), setting: setting.clone(), grace, assumed, left, of, at }
+    let condition = condition(moment, signal);
+    Threshold { signal: signal.into(), setting: setting.clone(), grace, assumed, left, of, at, condition }
+}
+
+/// The node's condition for a signal (pkg/kubelet/eviction/helpers.go); None where it is neither True nor False.
+fn condition(moment: &Moment, signal: &str) -> Option<(&'static str, bool)> {
+    let name = match signal.split('.').next()? {
+        "memory" => "MemoryPressure",
+        "pid" => "PIDPressure",
+        "nodefs" | "imagefs" | "containerfs" => "DiskPressure",
+        _ => return None,
+    };
+    let found = moment.snapshot.node.iter().flat_map(|n| &n.status.conditions).find(|c| c.kind == name)?;
+    matches!(found.status.as_str(), "True" | "False").then(|| (name, found.is_true()))
 }
 
 /// What is left of what a signal counts, and of how much.
