@@ -75,6 +75,28 @@ fn who_is_evicted_first_depends_on_use_and_not_on_the_class() {
     assert_eq!(names(&view.kernel), ["besteffort", "burstable", "guaranteed"]);
 }
 
+#[test]
+fn the_busiest_pods_stand_against_what_they_asked_for() {
+    let before = moment_of(&capture("v2-qos"));
+    let uses = |name: &str, cpu: Option<u32>| {
+        (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": 1 << 20, "cpu": cpu}))
+    };
+    let told = [vitals(300, 50), uses("besteffort", Some(250)), uses("guaranteed", Some(5)), uses("burstable", None)];
+    let view = NodeView::new(&with("v2-qos", &told));
+    let text = |q: Quantity| q.to_string();
+    let found: Vec<_> = view
+        .busy
+        .iter()
+        .map(|b| (b.name.as_str(), text(b.used), text(b.request), b.limit.map(text), b.is_over()))
+        .collect();
+    let wanted = [
+        ("besteffort", "250m".to_owned(), "0".to_owned(), None, true),
+        ("guaranteed", "5m".to_owned(), "50m".to_owned(), Some("50m".to_owned()), false),
+    ];
+    assert_eq!(found, wanted, "of the third nobody knows");
+    assert!(NodeView::new(&before).busy.is_empty());
+}
+
 fn vitals(available_mib: u64, disk_percent: u64) -> (Source, &'static str, Value) {
     let value = json!({
         "memory": {"total": 4096u64 << 20, "available": available_mib << 20},

@@ -109,7 +109,7 @@ fn the_node_with_all_that_its_machine_tells() {
     let pods = common::moment_of(&common::capture("v2-qos"));
     let uses = |name: &str, mib: u64| {
         let uid = &pods.pods.iter().find(|p| p.facts.name == name).unwrap().facts.key;
-        (Source::Machine, "pod-usage", serde_json::json!({"uid": uid, "memory": mib << 20}))
+        (Source::Machine, "pod-usage", serde_json::json!({"uid": uid, "memory": mib << 20, "cpu": mib + 7}))
     };
     let uid = pods.pods.iter().find(|p| p.facts.name == "guaranteed").unwrap().facts.key.replace('-', "_");
     let ago = |seconds: i64| pods.now - TimeDelta::seconds(seconds);

@@ -96,4 +96,7 @@ pub struct PodUsage {
     /// Working set: memory less the inactive part of the page cache, bytes in steps of 1 MiB. It is what evictions are
     /// ranked by.
     pub memory: u64,
+    /// Processors that it used between the last two looks, thousandths of one, in two figures; None after the first look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::json::{Head, Stamp, Surroundings, known, stamp, surroundings};
 use crate::objects::Quantity;
 use crate::text::Text;
-use crate::view::{Disk, Moment, NodeView, ResourceLine, Threshold, Victim};
+use crate::view::{Busy, Disk, Moment, NodeView, ResourceLine, Threshold, Victim};
 
 /// The node at a moment.
 #[derive(Debug, Serialize)]
@@ -27,6 +27,7 @@ pub struct NodeReport {
     pressure: Vec<PressureJson>,
     eviction_order: Vec<VictimJson>,
     kill_order: Vec<VictimJson>,
+    cpu_order: Vec<BusyJson>,
     oom_kills: Option<u64>,
     booted: Option<Stamp>,
     kills: Vec<KillJson>,
@@ -99,6 +100,17 @@ struct VictimJson {
 }
 
 #[derive(Debug, Serialize)]
+struct BusyJson {
+    uid: Text,
+    namespace: Text,
+    name: Text,
+    used: String,
+    request: String,
+    limit: Option<String>,
+    share: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
 struct KillJson {
     at: Stamp,
     pod: Option<Text>,
@@ -154,6 +166,7 @@ pub fn node_json(moment: &Moment) -> NodeReport {
         pressure: pressure.collect(),
         eviction_order: view.eviction.iter().map(victim).collect(),
         kill_order: view.kernel.iter().map(victim).collect(),
+        cpu_order: view.busy.iter().map(busy).collect(),
         oom_kills: view.oom_kills,
         booted: stamp(view.boot),
         kills: kills.collect(),
@@ -220,5 +233,17 @@ fn victim(v: &Victim) -> VictimJson {
         never_evicted: v.critical,
         oom_score_adj: v.adj,
         oom_score: v.score,
+    }
+}
+
+fn busy(b: &Busy) -> BusyJson {
+    BusyJson {
+        uid: b.key.clone(),
+        namespace: b.namespace.clone(),
+        name: b.name.clone(),
+        used: b.used.to_string(),
+        request: b.request.to_string(),
+        limit: text(b.limit),
+        share: b.share,
     }
 }

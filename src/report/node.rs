@@ -31,6 +31,8 @@ pub fn node_text(moment: &Moment) -> String {
     out.push_str(&order(&view.eviction, view.knows_use()));
     out.push_str("\nKILLED FIRST BY THE KERNEL\n");
     out.push_str(&order(&view.kernel, true));
+    out.push_str("\nPROCESSORS, THE BUSIEST FIRST\n");
+    out.push_str(&busy(&view));
     out.push_str("\nRUNTIME, OUT OF MEMORY, CERTIFICATES\n");
     out.push_str(&others(&view, moment));
     out
@@ -180,6 +182,27 @@ fn order(all: &[Victim], knows_use: bool) -> String {
         "(what pods use is not known: only requests and priorities order them)\n"
     };
     format!("{}{more}{note}", table.render(None))
+}
+
+fn busy(view: &NodeView) -> String {
+    if view.busy.is_empty() {
+        return "  what pods use of them is not known\n".into();
+    }
+    let names = ["USES", "SHARE", "REQUEST", "LIMIT"].map(|n| (n, Align::Right));
+    let mut table = Columns::new(std::iter::once(("POD", Align::Left)).chain(names).chain([("OVER", Align::Left)]));
+    let text = |q: Quantity| amount_text(&crate::objects::Resource::Cpu, q);
+    for b in view.busy.iter().take(PODS) {
+        table.row([
+            format!("{}/{}", b.namespace, b.name),
+            text(b.used),
+            b.share.map(percent).unwrap_or_default(),
+            text(b.request),
+            b.limit.map_or_else(|| "-".into(), text),
+            if b.is_over() { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    let more = if view.busy.len() > PODS { format!("and {} more\n", view.busy.len() - PODS) } else { String::new() };
+    format!("{}{more}", table.render(None))
 }
 
 fn others(view: &NodeView, moment: &Moment) -> String {

@@ -5,8 +5,8 @@
 //! FAULTS, CONDITIONS            node_state.rs
 //! RESOURCES                     node_room.rs
 //! THRESHOLDS, DISKS, PRESSURE   node_room.rs
-//! EVICTED FIRST, KILLED FIRST   node_order.rs
 //! OOM KILLS, RUNTIME, CERTIFICATES   node_state.rs
+//! EVICTED FIRST, KILLED FIRST, PROCESSORS   node_order.rs
 //! ```
 
 use ratatui::buffer::Buffer;
@@ -46,6 +46,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut NodeP
         |cells| node_order::evicted(view, cells, theme),
         |cells| node_order::killed(view, cells, theme),
     ));
+    lines.extend(node_order::busy(view, cells, theme));
     scroll::marked(buffer, area, &lines, &mut pane.cursor, theme)
 }
 

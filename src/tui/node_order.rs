@@ -1,13 +1,13 @@
-//! Owns the two lists of pods that would die for lack of memory, first to last.
+//! Owns the lists of pods: the two of those that would die for lack of memory, first to last, and the busiest.
 //! It must not show one as if it were the other.
 
 use ratatui::text::Line;
 
 use super::cells::pod_name;
-use super::sections::{Cell, nothing, number, table, text, title};
+use super::sections::{Cell, nothing, number, percent, table, text, title};
 use super::theme::{Role, Theme};
 use crate::objects::{Quantity, Resource};
-use crate::view::{NodeView, Victim, amount_text};
+use crate::view::{Busy, NodeView, Victim, amount_text};
 
 /// Pods shown of each list.
 const SHOWN: usize = 12;
@@ -64,12 +64,29 @@ pub fn killed(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>
     lines
 }
 
-fn list(
-    all: &[Victim],
-    row: impl Fn((usize, &Victim)) -> Vec<Cell>,
-    cells: usize,
-    theme: &Theme,
-) -> Vec<Line<'static>> {
+/// The busiest; nothing while nobody knows.
+pub fn busy(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if view.busy.is_empty() {
+        return Vec::new();
+    }
+    let cpu = |amount: Quantity| amount_text(&Resource::Cpu, amount);
+    let row = |(i, b): (usize, &Busy)| {
+        let name = pod_name(&b.namespace, &b.name, (cells / 3).max(12));
+        vec![
+            number((i + 1).to_string()),
+            text(name),
+            number(format!("uses {}", cpu(b.used))),
+            number(b.share.map(percent).unwrap_or_default()),
+            number(format!("asks {}", cpu(b.request))).role(if b.is_over() { Role::Slow } else { Role::Plain }),
+            text(b.limit.map_or_else(|| "no limit".into(), |limit| format!("limit {}", cpu(limit)))).role(Role::Muted),
+        ]
+    };
+    let mut lines = vec![title("PROCESSORS, the busiest pods", "between the last two looks", cells, theme)];
+    lines.extend(list(&view.busy, row, cells, theme));
+    lines
+}
+
+fn list<T>(all: &[T], row: impl Fn((usize, &T)) -> Vec<Cell>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if all.is_empty() {
         return nothing("no pod", cells, theme);
     }

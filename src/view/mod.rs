@@ -1,6 +1,7 @@
 //! Owns what both consumers show of a moment: rows and their order, the header, PLEG, words and durations.
 //! It must not draw, print, or decide anything that the pipeline decides.
 
+mod busy;
 mod changes;
 mod column;
 mod detail;
@@ -25,6 +26,7 @@ mod thresholds;
 mod why;
 mod words;
 
+pub use busy::{Busy, by_cpu};
 pub use changes::{Change, Changes, What};
 pub use column::{Column, Sort};
 pub use detail::{Detail, Sides};

@@ -3,6 +3,7 @@
 
 use chrono::TimeDelta;
 
+use super::busy::{Busy, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
 use super::resources::{ResourceLine, resources};
 use super::thresholds::{Disk, Threshold, disks, thresholds, vitals};
@@ -47,6 +48,8 @@ pub struct NodeView {
     pub eviction: Vec<Victim>,
     /// Order of the kernel's kills.
     pub kernel: Vec<Victim>,
+    /// Pods by the processors that they use, as far as that is known.
+    pub busy: Vec<Busy>,
     /// Processes killed for lack of memory since boot.
     pub oom_kills: Option<u64>,
     /// When the machine booted.
@@ -133,6 +136,7 @@ impl NodeView {
             pressure: seen.into_iter().flat_map(|(_, v)| v.pressure.iter()).map(|(k, p)| (k.clone(), *p)).collect(),
             eviction: by_eviction(moment),
             kernel: by_kernel(moment),
+            busy: if seen.is_some() { by_cpu(moment) } else { Vec::new() },
             oom_kills: seen.and_then(|(_, v)| v.oom_kills),
             boot: snapshot.machine.boot,
             kills: kills(moment),

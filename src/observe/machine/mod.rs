@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 
+use self::usage::Groups;
 use super::aside::Aside;
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, Failure, Outlet};
@@ -71,6 +72,8 @@ struct Look {
     vitals: Vitals,
     certificates: BTreeMap<Text, Certificate>,
     usage: BTreeMap<Text, PodUsage>,
+    /// What that was reckoned from.
+    groups: Option<Groups>,
     /// A directory may not be listed.
     refused: bool,
 }
@@ -105,18 +108,20 @@ impl MachineSource {
     /// Boot time and what lies on disk; each look inside has its own deadline.
     async fn disk(&self, before: &Look) -> Result<Look, Miss> {
         let MachinePlan { root, root_dir, static_pods, serving, node, .. } = self.plan.clone();
-        let (before, used) = (before.dirs.clone(), before.usage.clone());
+        let (before, groups, used) = (before.dirs.clone(), before.groups.clone(), before.usage.clone());
         let look = move || {
             let boot = root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
             let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
             let dirs = disk::pod_dirs(&root, &root_dir, &before);
             let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
+            let found = usage::look(&root);
             let open = Look {
                 boot,
                 refused,
                 vitals: vitals::look(&root, &root_dir),
                 certificates: vitals::certificates(&root, &root_dir, serving.as_deref()),
-                usage: usage::look(&root).unwrap_or(used),
+                usage: found.as_ref().map_or(used, |found| found.usage(groups.as_ref())),
+                groups: found.or(groups),
                 ..Look::default()
             };
             // These and the units need no permission, or are told as far as they may be read.

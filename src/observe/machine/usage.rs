@@ -1,10 +1,10 @@
-//! Owns what each pod's control group says of its memory, under either version and either driver.
+//! Owns what each pod's control group says of its memory and its processor time, under either version and either driver.
 //! It must not look at containers: a pod's group counts for all of them.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::decode::counter;
 use crate::observation::PodUsage;
@@ -12,7 +12,7 @@ use crate::observe::discover::Root;
 use crate::text::Text;
 
 const GROUPS: &str = "/sys/fs/cgroup";
-/// How long the walk over all pods may take: two small files each.
+/// How long the walk over all pods may take: three small files each.
 const WALK: Duration = Duration::from_secs(2);
 /// Most pods that are told of.
 const MAX_PODS: usize = 4096;
@@ -21,18 +21,59 @@ const STEP: u64 = 1 << 20;
 /// How deep pods lie below the root of groups: a slice of the kubelet's, kubepods, the class, the pod.
 const DEPTH: usize = 4;
 
-/// What pods use, by UID; nothing where it cannot be read in time.
-pub fn look(root: &Root) -> Option<BTreeMap<Text, PodUsage>> {
+/// The groups of all pods, by UID, and when they were looked at.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    at: Instant,
+    pods: BTreeMap<Text, Group>,
+}
+
+/// One pod's group.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    memory: u64,
+    /// Processor time so far, microseconds.
+    cpu_us: Option<u64>,
+}
+
+/// Looks at all pods; nothing where they cannot be read in time.
+pub fn look(root: &Root) -> Option<Groups> {
     let patient = root.clone().with_deadline(WALK);
     patient
         .walk(GROUPS, |groups| {
             let unified = groups.join("cgroup.controllers").exists();
-            let (base, files) = if unified { (groups.to_owned(), V2) } else { (groups.join("memory"), V1) };
-            let mut pods = BTreeMap::new();
-            walk(&base, DEPTH, files, &mut pods);
-            pods
+            let (base, cpu, files) = match unified {
+                true => (groups.to_owned(), None, V2),
+                false => (groups.join("memory"), Some(groups.join("cpuacct")), V1),
+            };
+            let mut look = Look { base: &base, cpu: cpu.as_deref(), files, pods: BTreeMap::new() };
+            look.walk(&base, DEPTH);
+            Groups { at: Instant::now(), pods: look.pods }
         })
         .ok()
+}
+
+impl Groups {
+    /// What pods use, with what they used of processors since the look before.
+    pub fn usage(&self, before: Option<&Self>) -> BTreeMap<Text, PodUsage> {
+        let rate = |uid: &Text, group: &Group| {
+            let before = before?;
+            let used = group.cpu_us?.checked_sub(before.pods.get(uid)?.cpu_us?)?;
+            let passed = self.at.checked_duration_since(before.at)?.as_micros();
+            let milli = u128::from(used).saturating_mul(1000).checked_div(passed)?;
+            Some(two_figures(u32::try_from(milli).unwrap_or(u32::MAX)))
+        };
+        let usage = |(uid, group): (&Text, &Group)| {
+            (uid.clone(), PodUsage { uid: uid.clone(), memory: group.memory, cpu: rate(uid, group) })
+        };
+        self.pods.iter().map(usage).collect()
+    }
+}
+
+/// What moves less is no news.
+fn two_figures(n: u32) -> u32 {
+    let step = 10u32.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    n / step * step
 }
 
 /// File of what is used, and the name in `memory.stat` of what of it is inactive page cache.
@@ -40,18 +81,40 @@ type Files = (&'static str, &'static str);
 const V2: Files = ("memory.current", "inactive_file");
 const V1: Files = ("memory.usage_in_bytes", "total_inactive_file");
 
-fn walk(dir: &Path, depth: usize, files: Files, pods: &mut BTreeMap<Text, PodUsage>) {
-    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
-    for entry in entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if let Some(uid) = uid_of(&name) {
-            if pods.len() < MAX_PODS
-                && let Some(memory) = working_set(&entry.path(), files)
-            {
-                pods.insert(uid.clone(), PodUsage { uid, memory });
+struct Look<'a> {
+    base: &'a Path,
+    /// Where processor time is counted, if in another tree.
+    cpu: Option<&'a Path>,
+    files: Files,
+    pods: BTreeMap<Text, Group>,
+}
+
+impl Look<'_> {
+    fn walk(&mut self, dir: &Path, depth: usize) {
+        let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+        for entry in entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if let Some(uid) = uid_of(&name) {
+                if self.pods.len() < MAX_PODS
+                    && let Some(memory) = working_set(&entry.path(), self.files)
+                {
+                    let cpu_us = self.cpu_us(&entry.path());
+                    self.pods.insert(uid, Group { memory, cpu_us });
+                }
+            } else if depth > 1 && (name.contains("kubepods") || name.starts_with("kubelet") || is_class(&name)) {
+                self.walk(&entry.path(), depth - 1);
             }
-        } else if depth > 1 && (name.contains("kubepods") || name.starts_with("kubelet") || is_class(&name)) {
-            walk(&entry.path(), depth - 1, files, pods);
+        }
+    }
+
+    /// `cpu.stat` has microseconds, `cpuacct.usage` nanoseconds.
+    fn cpu_us(&self, group: &Path) -> Option<u64> {
+        match self.cpu {
+            None => counter(&fs::read_to_string(group.join("cpu.stat")).ok()?, "usage_usec"),
+            Some(tree) => {
+                let group = tree.join(group.strip_prefix(self.base).ok()?);
+                Some(fs::read_to_string(group.join("cpuacct.usage")).ok()?.trim().parse::<u64>().ok()? / 1000)
+            }
         }
     }
 }
@@ -88,7 +151,8 @@ mod tests {
     const STATIC: &str = "3f0b8c1e5a7d4f60b1c2d3e4f5061728";
 
     fn found(temp: &Temp) -> Vec<(String, u64)> {
-        look(&temp.root()).unwrap().values().map(|u| (u.uid.to_string(), u.memory >> 20)).collect()
+        let usage = look(&temp.root()).unwrap().usage(None);
+        usage.values().map(|u| (u.uid.to_string(), u.memory >> 20)).collect()
     }
 
     #[test]
@@ -120,6 +184,43 @@ mod tests {
         temp.write(&format!("{dir}/memory.stat"), "inactive_file 1\ntotal_inactive_file 4194304\n");
         temp.write(&format!("sys/fs/cgroup/memory/kubepods/pod{STATIC}/memory.usage_in_bytes"), "not a number");
         assert_eq!(found(&temp), [(UID.to_owned(), 4)]);
+    }
+
+    /// What it used of processors, when the second look is two seconds after the first.
+    fn rate(temp: &Temp, file: &str, counts: [&str; 2]) -> Option<u32> {
+        let [first, second] = counts.map(|count| {
+            temp.write(file, count);
+            look(&temp.root()).unwrap()
+        });
+        let second = Groups { at: first.at + Duration::from_secs(2), ..second };
+        assert_eq!(first.usage(None)[UID].cpu, None, "one look is no rate");
+        second.usage(Some(&first))[UID].cpu
+    }
+
+    #[test]
+    fn processors_between_two_looks() {
+        let temp = Temp::new();
+        temp.write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+        let dir = format!("sys/fs/cgroup/kubepods/pod{UID}");
+        temp.write(&format!("{dir}/memory.current"), "1\n");
+        temp.write(&format!("{dir}/memory.stat"), "inactive_file 0\n");
+        let file = format!("{dir}/cpu.stat");
+        let rate = |counts| rate(&temp, &file, counts);
+        assert_eq!(rate(["usage_usec 1000\nuser_usec 1\n", "usage_usec 501000\n"]), Some(250));
+        assert_eq!(rate(["usage_usec 0\n", "usage_usec 2468000\n"]), Some(1200), "two figures");
+        assert_eq!(rate(["usage_usec 5\n", "usage_usec 5\n"]), Some(0));
+        assert_eq!(rate(["usage_usec 9\n", "usage_usec 5\n"]), None, "another pod of that name");
+        assert_eq!(rate(["", "usage_usec 5\n"]), None);
+    }
+
+    #[test]
+    fn processors_of_the_old_tree() {
+        let temp = Temp::new();
+        let dir = format!("kubepods/burstable/pod{UID}");
+        temp.write(&format!("sys/fs/cgroup/memory/{dir}/memory.usage_in_bytes"), "1\n");
+        temp.write(&format!("sys/fs/cgroup/memory/{dir}/memory.stat"), "total_inactive_file 0\n");
+        let file = format!("sys/fs/cgroup/cpuacct/{dir}/cpuacct.usage");
+        assert_eq!(rate(&temp, &file, ["1000\n", "90001000\n"]), Some(45));
     }
 
     #[test]
