@@ -104,6 +104,8 @@ pub enum LogNews {
     },
     /// Something to be said between the lines: the file was cut, the pod is gone.
     Said(Text),
+    /// Everything that there is was told, and what is not followed ends here.
+    End,
     /// It can be read nowhere; why, for each place that was tried. It is tried again.
     Nowhere(Vec<Text>),
 }

@@ -88,6 +88,7 @@ impl Seen {
                 }
                 LogNews::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
                 LogNews::Said(text) => self.said.push(text.to_string()),
+                LogNews::End => {}
                 LogNews::Skipped { .. } => self.said.push("skipped".into()),
                 LogNews::Nowhere(why) => self.nowhere = why.iter().map(ToString::to_string).collect(),
             }

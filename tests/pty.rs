@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use kpodtrace::container_log::{LogAsk, LogNews};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
-use kpodtrace::observation::Time;
+use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
+use kpodtrace::observe::discover::Root;
+use kpodtrace::observe::{LogReader, OpenLog};
 use kpodtrace::tui::{self, Feed};
 use kpodtrace::view::Moment;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -192,6 +194,10 @@ fn keys_and_sizes() {
     s.wait_for("no command nonsense");
     s.press(":runb\t\r");
     s.wait_for("CAUSE");
+    s.press("1L");
+    s.wait_for("the recording has no line of it");
+    s.press("\x1b");
+    s.wait_for("NAMESPACE/POD");
     s.press("1p");
     s.wait_for("PAUSED");
     s.press("p");
@@ -428,6 +434,96 @@ fn child_that_panics() {
         }
     }
     tui::run(&mut Bad(0), tui::Options::default()).unwrap();
+}
+
+/// Run by the test below, as a process of its own: one pod, whose log lies below a root of the test's.
+#[test]
+#[ignore = "needs a terminal of its own"]
+fn child_that_shows_a_log() {
+    struct OnePod {
+        model: Model,
+        logs: LogReader,
+        open: Option<OpenLog>,
+    }
+    impl Feed for OnePod {
+        fn pass(&mut self, _: Duration) -> bool {
+            false
+        }
+        fn moment(&mut self) -> Moment {
+            Moment::new(self.model.snapshot(), &mut Rounds::default(), chrono::Utc::now())
+        }
+        fn wake_in(&mut self) -> Duration {
+            Duration::from_secs(1)
+        }
+        fn title(&self) -> String {
+            String::new()
+        }
+        fn log(&mut self, ask: LogAsk) {
+            match ask {
+                LogAsk::Open(request) => self.open = Some(self.logs.open(*request)),
+                LogAsk::Older => self.open.iter().for_each(OpenLog::older),
+                LogAsk::Close => self.open = None,
+            }
+        }
+        fn log_news(&mut self) -> Vec<LogNews> {
+            self.open.as_ref().map(OpenLog::take).unwrap_or_default()
+        }
+    }
+    let mut model = Model::default();
+    let pod = r#"{"metadata":{"name":"web","namespace":"shop","uid":"u1"},"spec":{"nodeName":"n","containers":[{"name":"app"}]}}"#;
+    let stamp = Sequencer::new(Source::ApiPods).stamp(0, chrono::Utc::now());
+    model.apply(Observation { stamp, fact: Fact::Pod(serde_json::from_str(pod).unwrap()) });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let root = Root::new(std::env::var("TEST_ROOT").unwrap());
+    let logs = LogReader::new(runtime.handle().clone(), root, Err("no API server".into()), Err("no kubelet".into()));
+    thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
+    tui::run(&mut OnePod { model, logs, open: None }, tui::Options::default()).unwrap();
+}
+
+#[test]
+fn a_log_is_opened_followed_searched_and_closed() {
+    let root = std::env::temp_dir().join(format!("kpodtrace-pty-{}", std::process::id()));
+    let dir = root.join("var/log/pods/shop_web_u1/app");
+    std::fs::create_dir_all(&dir).unwrap();
+    let write = |file: &str, text: &str| {
+        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(dir.join(file)).unwrap();
+        writeln!(file, "2026-03-02T09:00:00Z stdout F {text}").unwrap();
+    };
+    (0..100).for_each(|i| write("0.log", &format!("\u{1b}[31mline {i}\u{1b}[0m \u{1b}]52;c;aGk=\u{7}")));
+    let this = std::env::current_exe().unwrap();
+    let args = [this.to_str().unwrap(), "--ignored", "--exact", "child_that_shows_a_log", "--nocapture"];
+    let mut s = Session::start(&args, &[("TEST_ROOT", root.to_str().unwrap())]);
+    s.wait_for("shop/web");
+    s.press("L");
+    s.wait_for("line 99");
+    assert!(s.text().contains("FOLLOW") && s.text().contains("shop_web_u1/app/0.log"), "{}", s.text());
+    write("0.log", "what came later");
+    s.wait_for("what came later");
+    s.press("/LINE 1");
+    s.wait_for("0 lines");
+    s.press("\x7f\x7f\x7f\x7f\x7f\x7fline 1\r");
+    s.wait_for("11 of 11 lines");
+    s.press("N");
+    s.wait_for("10 of 11 lines");
+    write("1.log", "of the next run");
+    s.wait_for("1 new line below");
+    s.press("G");
+    s.wait("the next run", |s| {
+        s.text().contains("-- container restarted (restart 1)") && s.text().contains("of the next run")
+    });
+    s.press("v");
+    s.wait_for("previous run, restart 0");
+    // The first forgets the search.
+    s.press("\x1b");
+    s.wait("no search", |s| !s.text().contains("search line 1"));
+    s.press("\x1b");
+    s.wait_for("NAMESPACE/POD");
+    s.press("q");
+    s.end();
+    assert!(s.is_restored());
+    let hostile = [&b"\x1b]52"[..], b"\x1b[31mline"];
+    assert!(hostile.iter().all(|bytes| !s.seen.windows(bytes.len()).any(|seen| seen == *bytes)));
+    _ = std::fs::remove_dir_all(root);
 }
 
 #[test]

@@ -6,8 +6,9 @@ mod common;
 
 use std::path::Path;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use kpodtrace::container_log::{LogLine, LogNews, LogPlace, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
 use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
@@ -180,6 +181,48 @@ fn the_runbook() {
     }
 }
 
+/// A log as its files tell it, for the pod that crashes.
+fn with_log(app: &mut App) {
+    press(app, "/crashloop-exit1/exit1\nL");
+    let at = |second: i64| DateTime::from_timestamp(1_796_000_000 + second, 0);
+    let line = |second, stream, text: &str| LogLine { at: at(second), stream, text: text.into() };
+    let place = LogPlace::File(
+        "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/3.log".into(),
+    );
+    app.log_news(LogNews::Begin { place, restart: Some(3), older: true });
+    let all = (0..60).map(|i| match i % 7 {
+        3 => line(i, Stream::Err, "error: no such table: orders"),
+        5 => line(i, Stream::Out, "    at com.example.shop.orders.OrderRepository.findAll(OrderRepository.java:117) ~[orders-1.4.2.jar!/:1.4.2], called by com.example.shop.orders.OrderService"),
+        _ => line(i, Stream::Out, &format!("GET /orders/{i} 200")),
+    });
+    app.log_news(LogNews::Lines(all.collect()));
+    let place = LogPlace::File(
+        "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/4.log".into(),
+    );
+    app.log_news(LogNews::Restarted { restart: Some(4), place });
+    app.log_news(LogNews::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
+}
+
+#[test]
+fn the_log_of_a_container() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut app = app(Theme::new(true, false));
+        app.show(moment(225), "demo: recorded 2026-11-29, ×1");
+        with_log(&mut app);
+        check(&format!("log-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "/table\nN");
+        app.log_news(LogNews::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
+        check(&format!("log-search-{width}x{height}"), &text(&app.draw(width, height)));
+        press(&mut app, "\x1bv");
+        app.log_news(LogNews::Nowhere(vec![
+            "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app: permission denied: run as root".into(),
+            "no credential for the API server was found; --kubeconfig names one".into(),
+            "GET https://127.0.0.1:10250/containerLogs/s-crashloop-exit1/exit1-always/app: 401 Unauthorized".into(),
+        ]));
+        check(&format!("log-nowhere-{width}x{height}"), &text(&app.draw(width, height)));
+    }
+}
+
 #[test]
 fn ascii_holds_nothing_else() {
     let mut app = app(Theme::new(true, true));
@@ -189,9 +232,13 @@ fn ascii_holds_nothing_else() {
     let pod = text(&app.draw(80, 24));
     press(&mut app, "r");
     let entry = text(&app.draw(80, 24));
+    press(&mut app, "\x1b\x1b");
+    with_log(&mut app);
+    press(&mut app, "/table\n");
+    let log = text(&app.draw(80, 24));
     press(&mut app, "\x1b\x1b?");
     let help = text(&app.draw(80, 24));
-    for screen in [&list, &pod, &entry, &help] {
+    for screen in [&list, &pod, &entry, &log, &help] {
         assert!(screen.is_ascii(), "{screen}");
     }
     check("list-ascii-80x24", &list);

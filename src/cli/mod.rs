@@ -146,6 +146,17 @@ Examples:
 With files and without --from the files are all that is looked at.
 Exit codes: 0 explained, 1 with --exit-code when something is wrong, 3 no such subject.")]
     Explain(ExplainArgs),
+    /// What a container wrote: from its files on this node, else from the API server, else from the kubelet
+    #[command(after_help = "\
+Examples:
+  sudo kpodtrace logs shop/web-0                       of the container that is the trouble
+  sudo kpodtrace logs shop/web-0 -c app --previous     of the run before its last start
+  sudo kpodtrace logs shop/web-0 -f --tail 20          the last 20 lines, and what is written from now on
+
+No more than the last 10000 lines or 4 MiB. What stands in the lines is made safe for a terminal. Where the lines come from
+is said on standard error.
+Exit codes: 0 told, 2 no such container, 3 no such pod, or its log cannot be read; what was tried is said.")]
+    Logs(LogsArgs),
     /// Play six minutes of a real node on the screen, in a loop; needs no cluster and no network
     #[command(after_help = "\
 Examples:
@@ -222,6 +233,29 @@ pub struct ExplainArgs {
     /// Exit with 1 when something is wrong
     #[arg(long)]
     pub exit_code: bool,
+}
+
+/// Flags of `logs`.
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// The pod, written NAME or NS/NAME
+    #[arg(value_name = "POD")]
+    pub pod: String,
+    /// The container, instead of the one that is the trouble
+    #[arg(short, long, value_name = "NAME")]
+    pub container: Option<String>,
+    /// The run before the container's last start
+    #[arg(short, long, conflicts_with = "follow")]
+    pub previous: bool,
+    /// Go on with what is written from now on
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Begin with no more than the last N lines
+    #[arg(long, value_name = "N")]
+    pub tail: Option<usize>,
+    /// Print the time before each line
+    #[arg(short, long)]
+    pub timestamps: bool,
 }
 
 /// Flags of `runbook`.

@@ -9,6 +9,7 @@ mod explain;
 mod fail;
 mod input;
 mod live;
+mod logs;
 mod node;
 mod out;
 mod pleg;
@@ -80,6 +81,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
         Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
         Some(Command::Record(args)) => record::run(&cli.input, args),
         Some(Command::Explain(args)) => explain::run(&cli.input, args),
+        Some(Command::Logs(args)) => logs::run(&cli.input, args),
         Some(Command::Runbook(args)) => runbook::run(args),
         Some(Command::Man) => out::text(MANUAL).map(|()| Outcome::Done),
     }

@@ -48,7 +48,7 @@ impl RecordedLog {
             }
             None => {
                 self.news.push(LogNews::Begin { place: LogPlace::Recording, restart: None, older: false });
-                self.news.push(LogNews::Lines(lines.clone()));
+                self.news.extend([LogNews::Lines(lines.clone()), LogNews::End]);
             }
         }
         self.told = Some(lines);
@@ -57,5 +57,56 @@ impl RecordedLog {
     /// What is new since this was last called.
     pub fn take(&mut self) -> Vec<LogNews> {
         std::mem::take(&mut self.news)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Rounds;
+    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::pipeline::tests::fixture::Node;
+
+    fn say(node: &mut Node, container: &str, line: &str) {
+        let what = LogKind::Output { container: container.into(), line: line.into() };
+        let entry = LogEntry { at: node.at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
+        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+    }
+
+    fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogNews> {
+        log.look(&Moment::new(node.snapshot(), &mut Rounds::default(), node.at));
+        log.take()
+    }
+
+    #[test]
+    fn what_was_observed_is_told_once_and_nothing_else() {
+        let mut node = Node::new();
+        let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"nodeName": "w", "containers": [{"name": "app"}]}});
+        node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+        let request = |instance| LogRequest {
+            namespace: "n".into(),
+            pod: "p".into(),
+            uid: "u".into(),
+            container: "app".into(),
+            instance,
+            follow: true,
+        };
+        let mut log = RecordedLog::new(request(Instance::Current));
+        assert!(matches!(look(&mut log, &mut node).as_slice(), [LogNews::Nowhere(_)]));
+        assert!(look(&mut log, &mut node).is_empty(), "once");
+        say(&mut node, "app", "panic: one");
+        say(&mut node, "other", "not of this container");
+        let news = look(&mut log, &mut node);
+        let [LogNews::Begin { place: LogPlace::Recording, .. }, LogNews::Lines(lines), LogNews::End] = news.as_slice()
+        else {
+            panic!("{news:?}")
+        };
+        assert_eq!(lines.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["panic: one"]);
+        say(&mut node, "app", "two");
+        let news = look(&mut log, &mut node);
+        assert!(matches!(news.as_slice(), [LogNews::Lines(lines)] if lines[0].text == "two"), "{news:?}");
+        let mut before = RecordedLog::new(request(Instance::Previous));
+        assert!(matches!(look(&mut before, &mut node).as_slice(), [LogNews::Nowhere(_)]));
     }
 }

@@ -208,6 +208,8 @@ impl LogPane {
                 self.mark(format!("container restarted{run}"));
             }
             LogNews::Said(text) => self.mark(text.one_line().into_owned()),
+            // The screen waits for more.
+            LogNews::End => {}
             LogNews::Nowhere(why) => self.nowhere = why,
         }
         if self.follow {

@@ -2,8 +2,8 @@
 //! It must not lay out a line that is not seen, nor mark anything by colour alone.
 //!
 //! ```text
-//! shop/web-6d4cf56db6-x2xkq  app web 2 of 3  Running  current run, restart 3  FOLLOW
-//! /var/log/pods/shop_web-…/web/3.log  since 10:00:02  older lines left out  search error · 3 of 17
+//! shop/web-6d4cf56db6-x2xkq  container web 2 of 3  Running  current run, restart 3  FOLLOW
+//! /var/log/pods/shop_web-…/web/3.log  since 2026-03-02 10:00:02  older lines left out  search error · 3 of 17
 //!  10:00:02   GET /healthz 200
 //! *10:00:03 E error: no such table
 //! ▸10:00:04   GET / 500
@@ -189,7 +189,8 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
         let count = pane.choices.len();
         let which = if count > 1 { format!(" {} of {count}", pane.chosen + 1) } else { String::new() };
         let name = choice.name.one_line();
-        first.push(heading(format!("{} {}{which}", choice.kind, cut_middle(&name, cells / 2))));
+        let kind = if choice.kind == "app" { String::new() } else { format!("{} ", choice.kind) };
+        first.push(heading(format!("{kind}container {}{which}", cut_middle(&name, cells / 2))));
         first.push(Span::raw(choice.word.one_line().into_owned()));
     }
     let restart = pane.restart.map(|n| format!(", restart {n}")).unwrap_or_default();
@@ -201,8 +202,12 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
         first.push(Span::styled("the pod is gone", theme.style(Role::Slow)));
     }
     first.push(match (pane.follow, pane.fresh) {
+        _ if pane.lines.is_empty() => Span::raw(""),
+        // It has ended: nothing more comes.
+        (true, _) if pane.instance == Instance::Previous => Span::raw(""),
         (true, _) => Span::styled("FOLLOW", theme.style(Role::Good)),
         (false, 0) => muted("follow off".into()),
+        (false, 1) => Span::styled("1 new line below", theme.style(Role::Active)),
         (false, fresh) => Span::styled(format!("{fresh} new lines below"), theme.style(Role::Active)),
     });
     let mut second = Vec::new();
@@ -213,7 +218,7 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
             LogPlace::Kubelet(server) => format!("kubelet {}", server.one_line()),
             LogPlace::Recording => "all that the recording has".into(),
         }));
-        second.extend(pane.lines.since().map(|at| Span::raw(format!("since {}", clock(at)))));
+        second.extend(pane.lines.since().map(|at| Span::raw(format!("since {}", at.format("%Y-%m-%d %H:%M:%S")))));
         second.push(Span::raw(match pane.older {
             _ if pane.lines.cut => format!("older lines left out: {} lines or {} MiB are held", MOST.0, MOST.1 >> 20),
             Older::Some => "older lines above: scroll up".into(),

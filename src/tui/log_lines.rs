@@ -258,7 +258,7 @@ mod tests {
     fn places_are_found_as_they_are_written() {
         let places = |words: &str, text: &str| Words::new(words).places(text);
         assert_eq!(places("aa", "aAaa"), [0..2, 2..4]);
-        assert_eq!(places("Aa", "aAaa"), [1..3], "an upper-case letter counts");
+        assert_eq!(places("Aa", "aAaa"), vec![1..3; 1], "an upper-case letter counts");
         assert_eq!(places("ß", "groß Größe"), [3..5, 10..12]);
         assert!(places("", "x").is_empty());
     }

@@ -83,7 +83,7 @@ impl Follower {
         }
         let older = follower.before.is_more();
         let begin = LogNews::Begin { place: follower.place(), restart: Some(restart), older };
-        Ok((follower, vec![begin, LogNews::Lines(lines)]))
+        Ok((follower, vec![begin, LogNews::Lines(lines), LogNews::End]))
     }
 
     fn place(&self) -> LogPlace {
@@ -256,6 +256,7 @@ mod tests {
                 LogNews::Restarted { restart, .. } => vec![format!("<restarted {restart:?}>")],
                 LogNews::Said(text) => vec![format!("<{text}>")],
                 LogNews::Skipped { .. } => vec!["<skipped>".into()],
+                LogNews::End => Vec::new(),
                 other => vec![format!("{other:?}")],
             })
             .collect()

@@ -116,8 +116,11 @@ impl Log<'_> {
                     let why = "the stream ended: the container has ended, or the connection was cut; asked again";
                     self.tray.put(LogNews::Said(why.into()));
                 }
-                Ok(Ended::Stream { .. }) => {}
-                Err(failure) => self.tray.put(LogNews::Said(words(&failure))),
+                Ok(Ended::Stream { .. }) => self.tray.put(LogNews::End),
+                Err(failure) => {
+                    self.tray.put(LogNews::Said(words(&failure)));
+                    self.tray.put(LogNews::End);
+                }
             }
             loop {
                 tokio::select! {

@@ -91,7 +91,7 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     begin(&mut app, true);
     app.log_news(LogNews::Lines(numbered(0, 200)));
     let drawn = app.draw(80, 24);
-    assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "app app 3 of 3"));
+    assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "container app 3 of 3"));
     assert!(shows(&drawn, "current run, restart 3") && shows(&drawn, "/var/log/pods/shop_web_u-web/app/3.log"));
     keys(&mut app, "k");
     app.log_news(LogNews::Lines(numbered(200, 205)));
