@@ -105,6 +105,14 @@ fn every_case_is_answered_as_labelled_or_listed() {
         all += 1;
         right += usize::from(good);
         certain += usize::from(good && top.confidence == Confidence::Certain);
+        for finding in &explained.diagnosis.findings {
+            // That nothing is known, or that nothing is wrong, may have nothing to show.
+            let shown = finding.cause.starts_with("none.") || !finding.evidence.is_empty();
+            if finding.cause != "unknown" && (finding.steps.len() < 2 || !shown) {
+                let (steps, evidence) = (finding.steps.len(), finding.evidence.len());
+                complaints.push(format!("{name}: {} has {steps} steps and {evidence} evidence", finding.cause));
+            }
+        }
         let listed = STILL_WRONG.iter().any(|(case, _)| *case == name);
         let got = format!("{} at {} ({})", top.cause, top.stage, top.confidence.name());
         if !good && top.confidence == Confidence::Certain {

@@ -45,6 +45,10 @@ pub fn every_runtime_entry(line: &str) -> Option<LogEntry> {
     Some(LogEntry { at: fields.time, severe: false, pod, uid, what: LogKind::Other { message } })
 }
 
+/// Calls whose name tells what failed: CRI-O writes it beside an error that does not say so itself.
+const CALLS: [&str; 6] =
+    ["PullImage", "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "StopPodSandbox"];
+
 struct Fields {
     time: Time,
     level: String,
@@ -55,6 +59,7 @@ struct Fields {
 impl Fields {
     fn read(line: &str) -> Option<Self> {
         let (mut time, mut level, mut message, mut error) = (None, None, String::new(), String::new());
+        let mut call = None;
         let mut rest = line.trim_start();
         while let Some((key, after)) = rest.split_once('=') {
             let (value, after) = go_unquote(after).unwrap_or_else(|| {
@@ -66,11 +71,16 @@ impl Fields {
                 "level" => level = Some(value),
                 "msg" => message = value,
                 "error" => error = value,
+                "name" => call = value.rsplit('/').next().and_then(|name| CALLS.into_iter().find(|c| *c == name)),
                 _ => {}
             }
             rest = after.trim_start();
         }
-        Some(Self { time: time?, level: level?, message, error })
+        let level = level?;
+        if let Some(call) = call.filter(|call| !matches!(level.as_str(), "info" | "debug") && !message.contains(call)) {
+            message = joined(call, &message);
+        }
+        Some(Self { time: time?, level, message, error })
     }
 }
 

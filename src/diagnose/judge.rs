@@ -61,7 +61,7 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         }
         // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
         let elsewhere = bench.stage.is_some_and(|stage| cause.place == Place::Node && !cause.explains.contains(&stage));
-        if elsewhere {
+        if elsewhere && !in_last_words(&hit, signals) {
             continue;
         }
         let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
@@ -94,6 +94,14 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         first.evidence.extend(last_words(first, signals));
     }
     findings
+}
+
+/// True for what a container that ends badly says itself.
+fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
+    let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
+    let failed =
+        |s: &&Signal| s.kind == Kind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
+    own.all(|s| s.kind == Kind::Output) && signals.iter().any(|s| failed(&s))
 }
 
 /// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by

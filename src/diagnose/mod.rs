@@ -24,7 +24,7 @@ use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
-use crate::runbook::{Confidence, Kind, Runbook, Severity, Vars};
+use crate::runbook::{Confidence, Kind, Runbook, Severity, Signal, Vars};
 use crate::text::Text;
 use judge::{Bench, judge};
 
@@ -61,7 +61,7 @@ pub struct Doctor<'a> {
 impl Doctor<'_> {
     /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
     /// moment from which a restart is history.
-    fn holds_until(&self, placed: &Placed, signals: &[crate::runbook::Signal]) -> Option<Time> {
+    fn holds_until(&self, placed: &Placed, signals: &[Signal]) -> Option<Time> {
         let crossings = signals.iter().filter_map(|s| {
             let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
             let next = self.book.next_threshold(s.kind, lasted)?;
@@ -85,12 +85,8 @@ impl Doctor<'_> {
             vars
         };
         let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
-        let mut findings = judge(&bench, &signals);
         let well = stage == Stage::Running && matches!(placed.place.state, StageState::Active | StageState::Done);
-        if well && findings.iter().all(|f| f.cause == NOISE) {
-            // Whoever asks about a pod that is well wants to hear that.
-            findings.clear();
-        }
+        let findings = told(judge(&bench, &signals), well);
         if !findings.is_empty() {
             let holds_until = self.holds_until(placed, &signals);
             return Diagnosis { findings, signals, holds_until };
@@ -132,7 +128,9 @@ impl Doctor<'_> {
     pub fn node(&self, name: &str, only_logs: bool) -> Diagnosis {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
-        self.without_place(signals, &vars, !only_logs)
+        let quiet = extract::quiet(self.snapshot).filter(|_| only_logs);
+        let well = quiet.map(|line| Evidence::new(line.source, Some(line.at), line.text.clone()));
+        self.without_place(signals, &vars, !only_logs, well)
     }
 
     /// What logs and events say of something that no source has as an object.
@@ -143,28 +141,32 @@ impl Doctor<'_> {
         if !namespace.is_empty() {
             vars.insert("namespace".to_owned(), namespace.to_owned());
         }
-        self.without_place(signals, &vars, false)
+        let started = extract::started(self.snapshot, namespace, name);
+        let well = started.map(|e| Evidence::new(Source::ApiEvents, e.last(), format!("{}: {}", e.reason, e.message)));
+        self.without_place(signals, &vars, false, well)
     }
 
-    fn without_place(&self, signals: Vec<crate::runbook::Signal>, vars: &Vars, of_node: bool) -> Diagnosis {
+    /// `well` is what says, where no object does, that nothing is wrong.
+    fn without_place(&self, signals: Vec<Signal>, vars: &Vars, of_node: bool, well: Option<Evidence>) -> Diagnosis {
         let with = |_: &str| vars.clone();
-        let mut findings = judge(&Bench { book: self.book, stage: None, vars: &with, next: None, of_node }, &signals);
         let ready = self
             .snapshot
             .node
             .as_ref()
             .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
-        if of_node && ready && findings.iter().all(|f| f.cause == NOISE) {
-            findings.clear();
-        }
+        let bench = Bench { book: self.book, stage: None, vars: &with, next: None, of_node };
+        let findings = told(judge(&bench, &signals), of_node && ready);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
         }
+        let of_pod = vars.contains_key("pod");
         let known = self.snapshot.node.is_some() || self.snapshot.kubelet.scraped_at().is_some();
-        let well = known && vars.get("pod").is_none();
         let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
-        let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
-        Diagnosis { findings: vec![self.plain(cause, "node", vars, troubled)], signals, holds_until: None }
+        let is_well = well.is_some() || (known && !of_pod && troubled.is_empty());
+        let cause = if is_well { HEALTHY } else { UNKNOWN };
+        let stage = if is_well && of_pod { Stage::Running.name() } else { "node" };
+        let evidence = well.into_iter().chain(troubled).collect();
+        Diagnosis { findings: vec![self.plain(cause, stage, vars, evidence)], signals, holds_until: None }
     }
 
     /// Conditions of the node, its agents' own among them, that say by their names that something is broken.
@@ -207,4 +209,9 @@ impl Doctor<'_> {
             _ => "containerd",
         }
     }
+}
+
+/// What is told of a subject: whoever asks about one that is well wants to hear that, not of noise.
+fn told(findings: Vec<Finding>, well: bool) -> Vec<Finding> {
+    if well && findings.iter().all(|f| f.cause == NOISE) { Vec::new() } else { findings }
 }

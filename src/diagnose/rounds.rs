@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::finding::{Diagnosis, Finding};
 use super::{Doctor, HEALTHY};
-use crate::model::Snapshot;
+use crate::model::{Lines, Snapshot};
 use crate::objects::{Event, Node};
 use crate::observation::Time;
 use crate::pipeline::{Placed, Placer, Stage};
@@ -23,11 +23,12 @@ struct Kept {
     diagnosis: Arc<Diagnosis>,
 }
 
-/// What besides a pod's own facts its diagnosis rests on: claims while it is scheduled, its node while it ends. At every
-/// other stage nothing, so that an event elsewhere costs no pass over all pods.
+/// What besides a pod's own facts its diagnosis rests on: claims while it is scheduled, the runtime's lines while it waits for an
+/// image, its node while it ends. At every other stage nothing, so that an event elsewhere costs no pass over all pods.
 enum Around {
     Nothing,
     Elsewhere(Arc<Vec<Arc<Event>>>),
+    Lines(Arc<Lines>),
     Nodes(Vec<Arc<Node>>),
 }
 
@@ -35,6 +36,7 @@ impl Around {
     fn of(stage: Stage, snapshot: &Snapshot) -> Self {
         match stage {
             Stage::Scheduling => Self::Elsewhere(snapshot.events_elsewhere.clone()),
+            Stage::Image => Self::Lines(snapshot.lines.clone()),
             Stage::Terminating => Self::Nodes(snapshot.nodes.clone()),
             _ => Self::Nothing,
         }
@@ -44,6 +46,7 @@ impl Around {
         match self {
             Self::Nothing => true,
             Self::Elsewhere(events) => Arc::ptr_eq(events, &snapshot.events_elsewhere),
+            Self::Lines(lines) => Arc::ptr_eq(lines, &snapshot.lines),
             Self::Nodes(nodes) => {
                 let same = nodes.iter().zip(&snapshot.nodes).all(|(a, b)| Arc::ptr_eq(a, b));
                 same && nodes.len() == snapshot.nodes.len()

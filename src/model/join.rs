@@ -32,6 +32,7 @@ impl Model {
             node,
             nodes: self.nodes.iter().map(|(_, held)| held.value.clone()).collect(),
             events_elsewhere,
+            events_of_absent: self.events_of_absent(),
             lines: self.logs.lines.clone(),
             pod_lines: self.logs.pod_lines.clone(),
             kubelet: self.kubelet.clone(),
@@ -103,20 +104,35 @@ impl Model {
         let events = &self.events;
         let made = self.index.elsewhere.get_or_insert_with(|| {
             let elsewhere = events.iter().map(|(_, held)| held.value.clone()).filter(|e| is_elsewhere(e));
-            let mut all: Vec<_> = elsewhere.collect();
-            all.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
-            all.into()
+            newest_first(elsewhere.collect()).into()
         });
         made.clone()
+    }
+
+    fn events_of_absent(&mut self) -> Arc<Vec<Arc<Event>>> {
+        if !self.named.is_empty() {
+            return Arc::default();
+        }
+        let (events, index) = (&self.events, &self.index);
+        if let Some(made) = &index.absent {
+            return made.clone();
+        }
+        let is_absent = |event: &Arc<Event>| {
+            let about = &event.involved_object;
+            let name = Text::from(format!("{}/{}", about.namespace, about.name));
+            !is_elsewhere(event) && !index.named.contains_key(&name)
+        };
+        let absent = events.iter().map(|(_, held)| held.value.clone()).filter(is_absent);
+        let made: Arc<Vec<_>> = newest_first(absent.collect()).into();
+        self.index.absent = Some(made.clone());
+        made
     }
 
     /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
     fn events_about_node(&self, node: &Node) -> Vec<Arc<Event>> {
         let names = [&node.metadata.name, &node.metadata.uid];
         let uids = names.into_iter().filter_map(|n| self.index.events_of.get(n)).flatten();
-        let mut events: Vec<_> = uids.filter_map(|uid| self.events.get(uid)).map(|h| h.value.clone()).collect();
-        events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
-        events
+        newest_first(uids.filter_map(|uid| self.events.get(uid)).map(|h| h.value.clone()).collect())
     }
 
     /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
@@ -201,8 +217,9 @@ impl Model {
 
     /// An event came, changed or went.
     pub(super) fn touch_elsewhere(&mut self, event: &Event) {
-        if is_elsewhere(event) {
-            self.index.elsewhere = None;
+        match is_elsewhere(event) {
+            true => self.index.elsewhere = None,
+            false => self.index.absent = None,
         }
     }
 
@@ -249,6 +266,7 @@ impl Model {
         if dirty.is_empty() {
             return;
         }
+        self.index.absent = None;
         let (of_files, dirty): (Vec<Text>, Vec<Text>) = dirty.into_iter().partition(|key| is_of_file(key));
         for key in dirty {
             let facts = self.facts(&key);
@@ -384,4 +402,9 @@ fn namespaced(pod: &Pod) -> Text {
 
 fn is_elsewhere(event: &Event) -> bool {
     event.involved_object.kind != "Pod"
+}
+
+fn newest_first(mut events: Vec<Arc<Event>>) -> Vec<Arc<Event>> {
+    events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
+    events
 }

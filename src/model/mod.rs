@@ -117,6 +117,8 @@ struct Index {
     api_key: HashMap<Text, Text>,
     /// Events about what is not a pod; made again when one of them changes.
     elsewhere: Option<Arc<Vec<Arc<Event>>>>,
+    /// Events about pods that nothing else is known of; made again when such an event or any pod changes.
+    absent: Option<Arc<Vec<Arc<Event>>>>,
     /// Manifests by the `namespace/name` of their pod.
     static_of: HashMap<Text, BTreeSet<Text>>,
     /// Joined pods by `namespace/name`.
@@ -145,6 +147,9 @@ pub struct Snapshot {
     pub nodes: Vec<Arc<Node>>,
     /// Events about anything but pods, such as claims, owners and nodes, newest first.
     pub events_elsewhere: Arc<Vec<Arc<Event>>>,
+    /// Events about pods that no source has as an object, newest first. Where a node is observed there are none: such pods are
+    /// other nodes'.
+    pub events_of_absent: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
     pub lines: Arc<Lines>,
     /// Log lines that name a pod, by `namespace/name` or UID.

@@ -2,7 +2,7 @@
 //! It must not name a cause: the same end has several.
 
 use super::Subject;
-use crate::model::{Exit, never_ran};
+use crate::model::{Exit, Line, never_ran};
 use crate::objects::Event;
 use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPlace, Stage, StageState};
@@ -48,7 +48,11 @@ fn matters(s: &Subject, c: &ContainerPlace) -> bool {
     if c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
         return false;
     }
-    let failed = s.facts.object().is_some_and(|p| p.status.phase == "Failed");
+    let phase = s.facts.object().map(|p| p.status.phase.as_str()).unwrap_or_default();
+    if phase == "Succeeded" {
+        return false;
+    }
+    let failed = phase == "Failed";
     c.running_since.is_none() && (c.stage >= Stage::Running || failed || c.restarts > 0)
         || s.restarted_lately(c)
         || (c.restarts > 0 && !c.ready && c.kind != ContainerKind::Init)
@@ -127,6 +131,25 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
     }
     if s.facts.events_of(&c.name).any(|e| e.reason == "FailedPostStartHook" && near(e)) {
         return Some(("hook", Text::default()));
+    }
+    let own = s.facts.log_lines().filter(|line| line.source == Source::KubeletLog);
+    let told = own.filter_map(|line| Some((probe_verdict(&line.text, &c.name)?, line)));
+    let within = |line: &Line| {
+        end.at.is_some_and(|at| {
+            (at - line.first).num_seconds() >= -KILL_WITHIN_S && (at - line.at).num_seconds() <= grace + KILL_WITHIN_S
+        })
+    };
+    told.filter(|(_, line)| within(line)).last().map(|(word, line)| (word, line.text.clone()))
+}
+
+/// What the kubelet's log says of a container that it kills for a probe: the verdict, or the reason of the kill
+/// (`computePodActions` and `syncLoopIteration`, from level 1 on).
+fn probe_verdict(text: &str, container: &str) -> Option<&'static str> {
+    for word in ["liveness", "startup"] {
+        let verdict = text.starts_with("SyncLoop (probe)") && text.contains("unhealthy") && text.contains(word);
+        if verdict || text.contains(&format!("{container} failed {word} probe, will be restarted")) {
+            return Some(word);
+        }
     }
     None
 }

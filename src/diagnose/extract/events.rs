@@ -36,6 +36,17 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
 
 /// One event on a pod.
 fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
+    let (about, plain) = signals(event);
+    // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
+    if about.as_ref().is_some_and(|about| !s.is_current(about)) {
+        return;
+    }
+    out.extend(about);
+    out.push(plain);
+}
+
+/// What an event is about, if its reason or its message says it, and the event as such.
+pub(super) fn signals(event: &Event) -> (Option<Signal>, Signal) {
     let container = event.involved_object.container().map(Text::new).unwrap_or_default();
     let signal = |kind: Kind, word: Text| {
         Signal::new(kind, SOURCE, word, event.message.clone()).of(&container).times(event.times()).at(event.last())
@@ -56,12 +67,7 @@ fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
         Kind::Resize => signal(Kind::Resize, reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase().into()),
         kind => signal(kind, reason.clone()),
     });
-    // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
-    if about.as_ref().is_some_and(|about| !s.is_current(about)) {
-        return;
-    }
-    out.extend(about);
-    out.push(signal(Kind::Event, reason.clone()));
+    (about, signal(Kind::Event, reason.clone()))
 }
 
 fn failed(text: &str) -> Option<Kind> {

@@ -3,27 +3,111 @@
 
 use super::Subject;
 use super::events::{hook_word, probe_word, schedule};
+use super::healed::Healed;
 use super::over::is_over;
 use crate::diagnose::area;
 use crate::diagnose::scheduler::split;
 use crate::model::{Line, Lines, Snapshot};
 use crate::observation::{Source, Time};
+use crate::pipeline::Stage;
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
+/// Without one of these a line of no severity tells what goes on, not what failed.
+const FAILURE: [&str; 38] = [
+    "fail",
+    "error",
+    "denied",
+    "denies",
+    "unable",
+    "cannot",
+    "can't",
+    "could not",
+    "couldn't",
+    "timed out",
+    "timeout",
+    "deadline",
+    "refused",
+    "unhealthy",
+    "not found",
+    "no such",
+    "forbidden",
+    "unauthorized",
+    "invalid",
+    "reject",
+    "exceed",
+    "expired",
+    "missing",
+    "evict",
+    "reclaim",
+    "kill",
+    "oom",
+    "out of memory",
+    "not ready",
+    "=false",
+    "no progress",
+    "not completed",
+    "crash",
+    "panic",
+    "fatal",
+    "unavailable",
+    "skipping",
+    "blocked for more",
+];
+
 pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     let created = s.facts.object().and_then(|p| p.metadata.creation_timestamp);
-    for line in s.facts.log_lines().filter(|l| created.is_none_or(|c| l.at >= c)) {
-        one(line, out);
+    let since = |line: &&Line| created.is_none_or(|c| line.at >= c);
+    s.facts.log_lines().filter(since).for_each(|line| one(line, out));
+    if s.placed.place.stage == Stage::Image {
+        of_images(s, &since, out);
     }
 }
 
+/// The runtime pulls for no pod in particular: its lines name the image alone.
+fn of_images(s: &Subject, since: &dyn Fn(&&Line) -> bool, out: &mut Vec<Signal>) {
+    let waits = |name: &Text| s.placed.place.containers.iter().any(|c| c.name == *name && c.stage == Stage::Image);
+    let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
+    let images: Vec<&str> = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str()).collect();
+    let names = |line: &&Line| {
+        matches!(line.source, Source::RuntimeLog | Source::KubeletLog) && images.iter().any(|i| line.text.contains(i))
+    };
+    let healed = Healed::of(std::iter::once(&*s.snapshot.lines));
+    let own = s.snapshot.lines.iter().filter(|line| since(line) && names(line) && !healed.takes_back(line));
+    own.for_each(|line| one(line, out));
+}
+
 pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec<Signal>) {
-    let counts = |line: &&Line| whole || !is_over(line, snapshot, now);
-    snapshot.lines.iter().filter(counts).for_each(|line| one(line, out));
-    if whole {
-        snapshot.pod_lines.values().flat_map(|lines| lines.iter()).for_each(|line| one(line, out));
+    if !whole {
+        snapshot.lines.iter().filter(|line| !is_over(line, snapshot, now)).for_each(|line| one(line, out));
+        return;
     }
+    put(&snapshot.lines, &Healed::of(std::iter::once(&*snapshot.lines)), out);
+    for lines in snapshot.pod_lines.values() {
+        put(lines, &healed(lines, snapshot), out);
+    }
+}
+
+/// The newest line, of logs of which no line tells of trouble.
+pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
+    let own = std::iter::once((&*snapshot.lines, Healed::of(std::iter::once(&*snapshot.lines))));
+    let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, healed(lines, snapshot)));
+    let mut newest: Option<&Line> = None;
+    for (lines, healed) in own.chain(of_pods) {
+        for line in lines.iter() {
+            if !is_quiet(line) && !healed.takes_back(line) {
+                return None;
+            }
+            newest = newest.filter(|n| n.at >= line.at).or(Some(line));
+        }
+    }
+    newest
+}
+
+/// It is neither an error nor a warning, and has no word of failure.
+fn is_quiet(line: &Line) -> bool {
+    let fails = |text: &str| FAILURE.iter().any(|word| text.contains(word));
+    !line.severe && !fails(&line.text.to_ascii_lowercase())
 }
 
 /// The lines that name it, and those that name nobody.
@@ -33,14 +117,18 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, out: &mu
     for (key, lines) in snapshot.pod_lines.iter() {
         // A line that names a UID alone may be about it: nothing else is known of the UID.
         if own(key) || !key.contains('/') {
-            put(lines, out);
+            put(lines, &healed(lines, snapshot), out);
         }
     }
-    put(&snapshot.lines, out);
+    put(&snapshot.lines, &Healed::of(std::iter::once(&*snapshot.lines)), out);
 }
 
-fn put(lines: &Lines, out: &mut Vec<Signal>) {
-    lines.iter().for_each(|line| one(line, out));
+fn healed<'a>(of_pod: &'a Lines, snapshot: &'a Snapshot) -> Healed<'a> {
+    Healed::of([of_pod, &*snapshot.lines].into_iter())
+}
+
+fn put(lines: &Lines, healed: &Healed, out: &mut Vec<Signal>) {
+    lines.iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
 }
 
 fn one(line: &Line, out: &mut Vec<Signal>) {
@@ -61,6 +149,9 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
     if text.contains(" nodes are available") {
         // The scheduler's own log, sent along.
         return schedule(&split(text), line.source, Some(line.at), line.count, out);
+    }
+    if is_quiet(line) || text.starts_with("Flag --") {
+        return out.push(signal(voice, Text::default()));
     }
     let reason = area::sync_reason(text);
     if reason == Some("CrashLoopBackOff") {

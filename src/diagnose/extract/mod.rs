@@ -1,12 +1,17 @@
 //! Owns the making of signals: what each source says of a pod or of the node, typed once, with its time.
 //! It must not weigh them; it drops only what is over and done with.
 
+mod absent;
 mod ends;
 mod events;
+mod healed;
 mod lines;
 mod node;
 mod over;
 mod status;
+
+pub(super) use absent::started;
+pub(super) use lines::quiet;
 
 use crate::model::{PodFacts, Snapshot};
 use crate::observation::{Source, Time};
@@ -54,6 +59,7 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal
 pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<Signal> {
     let mut out = Vec::new();
     lines::of_name(snapshot, namespace, name, &mut out);
+    absent::extract(snapshot, namespace, name, &mut out);
     events::of_owner(snapshot, namespace, name, &mut out);
     out
 }

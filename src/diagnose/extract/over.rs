@@ -24,7 +24,7 @@ pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
-        Source::KubeletLog if says(&OF_API) => {
+        Source::KubeletLog if says_api(text) => {
             after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_AGE_S
         }
         Source::KubeletLog if says(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
@@ -32,6 +32,11 @@ pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
         Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LINE_AGE_S,
         _ => false,
     }
+}
+
+/// True for a line about a call to the API server.
+pub(super) fn says_api(text: &str) -> bool {
+    OF_API.iter().any(|word| text.contains(word))
 }
 
 /// True when the sync loop goes on again: it last said `at` that it is blocked.

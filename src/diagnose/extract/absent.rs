@@ -1,0 +1,75 @@
+//! Owns the signals in the events of a pod that no source has as an object: its events alone say where it stands.
+//! It must not look at a pod that is placed: where that one stands is known better.
+
+use super::events::{schedule, signals};
+use super::stage_of;
+use crate::diagnose::scheduler::split;
+use crate::model::Snapshot;
+use crate::objects::Event;
+use crate::observation::{Source, Time};
+use crate::pipeline::Stage;
+use crate::runbook::Signal;
+
+/// What each event of a step that went well has left behind: everything up to that stage.
+const DONE: [(&str, Stage); 5] = [
+    ("Scheduled", Stage::Scheduling),
+    ("Pulling", Stage::Sandbox),
+    ("Pulled", Stage::Image),
+    ("Created", Stage::Create),
+    ("Started", Stage::Start),
+];
+
+/// What its events say that none of them takes back.
+pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
+    let own: Vec<&Event> = of_name(snapshot, namespace, name).collect();
+    let mut scheduled = false;
+    for event in &own {
+        if is_over(event, &own) {
+            continue;
+        }
+        // The newest attempt alone counts.
+        if event.reason == "FailedScheduling" {
+            if !std::mem::replace(&mut scheduled, true) {
+                schedule(&split(&event.message), Source::ApiEvents, event.last(), event.times(), out);
+            }
+            continue;
+        }
+        let (about, plain) = signals(event);
+        out.extend(about);
+        out.push(plain);
+    }
+}
+
+/// The newest event, of a pod of which nothing else was said since a container of it was started.
+pub(in crate::diagnose) fn started<'a>(snapshot: &'a Snapshot, namespace: &str, name: &str) -> Option<&'a Event> {
+    of_name(snapshot, namespace, name).next().filter(|newest| newest.reason == "Started")
+}
+
+fn of_name<'a>(snapshot: &'a Snapshot, namespace: &str, name: &str) -> impl Iterator<Item = &'a Event> {
+    let (namespace, name) = (namespace.to_owned(), name.to_owned());
+    snapshot.events_of_absent.iter().map(|event| &**event).filter(move |event| {
+        let about = &event.involved_object;
+        about.name == *name && (namespace.is_empty() || about.namespace == *namespace)
+    })
+}
+
+fn is_over(event: &Event, all: &[&Event]) -> bool {
+    let Some(stage) = stage(event) else { return false };
+    let container = event.involved_object.container();
+    let later = |other: &&&Event| newer(other.last(), event.last());
+    all.iter().filter(later).any(|other| {
+        let same = container.is_none() || other.involved_object.container() == container;
+        DONE.iter().any(|(reason, done)| other.reason == *reason && same && *done >= stage)
+    })
+}
+
+fn stage(event: &Event) -> Option<Stage> {
+    match event.reason.as_str() {
+        "FailedScheduling" => Some(Stage::Scheduling),
+        _ => stage_of(signals(event).0?.kind),
+    }
+}
+
+fn newer(a: Option<Time>, b: Option<Time>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a > b)
+}

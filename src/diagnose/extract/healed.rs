@@ -1,0 +1,64 @@
+//! Owns which lines of a log that was sent whole are taken back by a later one of the same log: the pull that came through, the
+//! probe that is well again.
+//! It must not judge a line by its age alone: that is `over`'s.
+
+use super::over::says_api;
+use crate::diagnose::area;
+use crate::model::{Line, Lines};
+use crate::observation::Time;
+use crate::runbook::Kind;
+
+/// What the lines say that went well, each with its last time.
+#[derive(Default)]
+pub(super) struct Healed<'a> {
+    /// Images that were pulled.
+    pulled: Vec<(&'a str, Time)>,
+    /// A readiness probe succeeded.
+    ready: Option<Time>,
+    /// The sandbox was made.
+    sandbox: Option<Time>,
+    /// The kubelet registered its node.
+    registered: Option<Time>,
+}
+
+impl<'a> Healed<'a> {
+    /// Of lines that name no pod and of those of one.
+    pub fn of(all: impl Iterator<Item = &'a Lines>) -> Self {
+        let mut healed = Self::default();
+        all.flat_map(|lines| lines.iter()).filter(|line| !line.severe).for_each(|line| healed.take(line));
+        healed
+    }
+
+    fn take(&mut self, line: &'a Line) {
+        let text = line.text.as_str();
+        if let Some(image) = pulled(text) {
+            self.pulled.push((image, line.at));
+        } else if text.starts_with("SyncLoop (probe)") && text.contains("readiness") && text.contains("status=ready") {
+            self.ready = self.ready.max(Some(line.at));
+        } else if text.starts_with("RunPodSandbox") && text.contains("returns sandbox id") {
+            self.sandbox = self.sandbox.max(Some(line.at));
+        } else if text.starts_with("Successfully registered node") {
+            self.registered = self.registered.max(Some(line.at));
+        }
+    }
+
+    /// True for a failure that did not last.
+    pub fn takes_back(&self, line: &Line) -> bool {
+        let text = line.text.as_str();
+        let before = |at: Option<Time>| at.is_some_and(|at| at > line.at);
+        let pulled = self.pulled.iter().any(|(image, at)| *at > line.at && text.contains(image));
+        (pulled && area::area(text) == Some(Kind::Pull))
+            || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
+            || (before(self.sandbox) && matches!(area::area(text), Some(Kind::Pause | Kind::Network | Kind::Sandbox)))
+            || (before(self.registered) && says_api(text))
+    }
+}
+
+/// The image of `PullImage "IMG" returns image reference "ID"` (containerd) and `Pulled image: IMG` (CRI-O).
+fn pulled(text: &str) -> Option<&str> {
+    if let Some(image) = text.strip_prefix("Pulled image: ") {
+        return image.split('@').next();
+    }
+    let (image, after) = text.strip_prefix("PullImage \"")?.split_once('"')?;
+    after.contains("returns image reference").then_some(image)
+}
