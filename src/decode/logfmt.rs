@@ -110,4 +110,20 @@ mod tests {
         assert_eq!(runtime_line(r#"time="2026-11-29T12:40:29Z" level=info msg=x"#), RuntimeLine::Quiet);
         assert_eq!(runtime_line("panic: oh no = 5"), RuntimeLine::Other);
     }
+
+    #[test]
+    fn a_call_names_what_its_error_does_not() {
+        let message = |line: &str| match runtime_line(line) {
+            RuntimeLine::Severe(LogEntry { what: LogKind::Other { message }, .. }) => message.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let line = |msg: &str, call: &str| {
+            format!(r#"time="2026-11-29 12:40:29.5Z" level=error msg="{msg}" id=a name=/runtime.v1.{call}"#)
+                .replace("29 12", "29T12")
+        };
+        let told = message(&line("layer not known", "ImageService/PullImage"));
+        assert_eq!(told, "PullImage: layer not known");
+        assert_eq!(message(&line("PullImage failed", "ImageService/PullImage")), "PullImage failed");
+        assert_eq!(message(&line("not found", "RuntimeService/ContainerStatus")), "not found", "of no stage");
+    }
 }

@@ -73,3 +73,51 @@ fn stage(event: &Event) -> Option<Stage> {
 fn newer(a: Option<Time>, b: Option<Time>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a > b)
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use crate::diagnose::Doctor;
+    use crate::observation::{Fact, Source};
+    use crate::pipeline::tests::fixture::Node;
+    use crate::runbook::Runbook;
+
+    /// The cause told of a pod of which there are only events: reason, message and age in seconds of each.
+    fn told(events: &[(&str, &str, i64)]) -> (String, &'static str) {
+        let mut node = Node::new();
+        let event = |(i, (reason, message, age)): (usize, &(&str, &str, i64))| {
+            let at = node.at - TimeDelta::seconds(*age);
+            let event = json!({"metadata": {"name": format!("p.{i}"), "namespace": "n", "uid": format!("e{i}")},
+                "involvedObject": {"kind": "Pod", "namespace": "n", "name": "p", "uid": "u"}, "type": "Warning",
+                "reason": reason, "message": message, "firstTimestamp": at, "lastTimestamp": at, "count": 1});
+            Fact::Event(serde_json::from_value(event).unwrap())
+        };
+        let facts = events.iter().enumerate().map(event).collect();
+        node.list(Source::ApiEvents, facts);
+        let (snapshot, book) = (node.snapshot(), Runbook::builtin());
+        let diagnosis = Doctor { book: &book, snapshot: &snapshot, now: node.at }.named("n", "p");
+        let top = diagnosis.top().unwrap();
+        (top.cause.to_string(), top.stage)
+    }
+
+    const NO_CPU: (&str, &str, i64) = ("FailedScheduling", "0/2 nodes are available: 2 Insufficient cpu.", 300);
+
+    #[test]
+    fn events_alone_say_where_it_stands() {
+        assert_eq!(told(&[NO_CPU]), ("sched.insufficient-cpu".into(), "scheduling"));
+        let scheduled = ("Scheduled", "Successfully assigned n/p to w", 200);
+        let mount = ("FailedMount", r#"MountVolume.SetUp failed for volume "c" : configmap "c" not found"#, 20);
+        assert_eq!(told(&[NO_CPU, scheduled, mount]), ("volume.configmap-not-found".into(), "volumes"));
+    }
+
+    #[test]
+    fn what_a_later_event_has_left_behind_is_over() {
+        let pull = ("Failed", r#"Failed to pull image "a": rpc error: code = NotFound desc = a: not found"#, 200);
+        assert_eq!(told(&[pull]).0, "image.not-found");
+        let started = ("Started", "Started container c", 90);
+        assert_eq!(told(&[pull, ("Pulled", "Successfully pulled", 100), started]), ("none.healthy".into(), "running"));
+        assert_eq!(told(&[]).0, "unknown");
+    }
+}

@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::Fact;
+    use crate::observation::{Fact, LogEntry, LogKind};
     use crate::pipeline::tests::fixture::Node;
 
     /// How an end is taken whose container was killed for its liveness probe from `first` to `last` seconds from now.
@@ -205,5 +205,33 @@ mod tests {
         assert_eq!(word(-600, -12, 9), "liveness", "one of several that were folded");
         assert_eq!(word(-600, -300, 9), "error", "the last of them was long before");
         assert_eq!(word(-2000, -2000, 1), "error");
+    }
+
+    #[test]
+    fn a_kill_that_only_the_log_tells_of_is_no_kill_for_memory() {
+        let word = |said: &str| {
+            let mut node = Node::new();
+            let at = |s: i64| node.at + TimeDelta::seconds(s);
+            let ended = json!({"exitCode": 137, "reason": "Error", "startedAt": at(-90), "finishedAt": at(-10)});
+            let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+                "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
+                "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
+                    "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
+            let what = LogKind::Other { message: said.into() };
+            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            let (placed, snapshot) = (node.placed(), node.snapshot());
+            let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+            let c = &placed.place.containers[0];
+            how(&subject, c, &last_end(&subject, c).unwrap().0).0
+        };
+        assert_eq!(word("SyncLoop (probe) probe=liveness status=unhealthy"), "liveness");
+        assert_eq!(
+            word("Message for Container of pod containerMessage=Container c failed startup probe, will be restarted"),
+            "startup"
+        );
+        assert_eq!(word("SyncLoop (probe) probe=readiness status=not ready"), "killed");
+        assert_eq!(word("Container other failed liveness probe, will be restarted"), "killed");
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
 fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     let (about, plain) = signals(event);
     // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
-    if about.as_ref().is_some_and(|about| !s.is_current(about)) {
+    if about.as_ref().is_some_and(|about| !s.is_current(about)) || s.is_past_back_off(event) {
         return;
     }
     out.extend(about);

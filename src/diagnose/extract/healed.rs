@@ -62,3 +62,62 @@ fn pulled(text: &str) -> Option<&str> {
     let (image, after) = text.strip_prefix("PullImage \"")?.split_once('"')?;
     after.contains("returns image reference").then_some(image)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Rounds;
+    use crate::observation::{Fact, LogEntry, LogKind, Source};
+    use crate::pipeline::tests::fixture::Node;
+    use chrono::TimeDelta;
+
+    /// The cause told of a node of which there are only these lines: whether each is severe, whose it is, and what it says.
+    fn told(lines: &[(bool, Source, &str)]) -> String {
+        let mut node = Node::new();
+        for (severe, source, text) in lines {
+            node.at += TimeDelta::seconds(1);
+            let what = LogKind::Other { message: (*text).into() };
+            let entry = LogEntry { at: node.at, severe: *severe, pod: "".into(), uid: "".into(), what };
+            node.say(*source, Fact::Log(Box::new(entry)));
+        }
+        let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
+        let doctor = crate::diagnose::Doctor { book: &book, snapshot: &snapshot, now: node.at };
+        assert!(!Rounds::default().make(&[], &snapshot, node.at).node.findings.is_empty());
+        doctor.node("w", true).top().unwrap().cause.to_string()
+    }
+
+    #[test]
+    fn a_pull_that_came_through_is_no_failure_and_one_of_another_image_is() {
+        let failed = (
+            true,
+            Source::RuntimeLog,
+            r#"PullImage "r/a:1" failed: failed to do request: dial tcp: lookup r: no such host"#,
+        );
+        assert_eq!(told(&[failed]), "image.dns");
+        let done = (false, Source::RuntimeLog, r#"PullImage "r/a:1" returns image reference "sha256:aa""#);
+        assert_eq!(told(&[failed, done]), "none.healthy");
+        assert_eq!(told(&[done, failed]), "image.dns", "it failed again");
+        let other = (false, Source::RuntimeLog, r#"PullImage "r/b:1" returns image reference "sha256:bb""#);
+        assert_eq!(told(&[failed, other]), "image.dns");
+    }
+
+    #[test]
+    fn lines_without_a_word_of_failure_are_of_a_node_that_is_well() {
+        let quiet =
+            (false, Source::KubeletLog, "Starting controller name=client-ca-bundle::/etc/kubernetes/pki/ca.crt");
+        assert_eq!(told(&[quiet]), "none.healthy");
+        assert_eq!(told(&[quiet, (true, Source::KubeletLog, "nobody has seen this sentence")]), "unknown");
+    }
+
+    #[test]
+    fn readiness_comes_back() {
+        let failed = (
+            false,
+            Source::KubeletLog,
+            "Probe failed probeType=Readiness output=HTTP probe failed with statuscode: 503",
+        );
+        let ready = (false, Source::KubeletLog, "SyncLoop (probe) probe=readiness status=ready");
+        assert_ne!(told(&[failed]), "none.healthy");
+        assert_eq!(told(&[failed, ready]), "none.healthy");
+    }
+}

@@ -104,10 +104,11 @@ pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
     newest
 }
 
-/// It is neither an error nor a warning, and has no word of failure.
+/// It is neither an error nor a warning, and has no word of failure. The runtime names a level, and tells of no failure below a
+/// warning but of what it can do without.
 fn is_quiet(line: &Line) -> bool {
     let fails = |text: &str| FAILURE.iter().any(|word| text.contains(word));
-    !line.severe && !fails(&line.text.to_ascii_lowercase())
+    !line.severe && (line.source == Source::RuntimeLog || !fails(&line.text.to_ascii_lowercase()))
 }
 
 /// The lines that name it, and those that name nobody.
@@ -142,6 +143,7 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
     let voice = match line.source {
         Source::ContainerLog => return out.push(signal(Kind::Output, Text::default())),
         Source::KernelLog => return out.push(signal(Kind::Kernel, Text::default())),
+        Source::RuntimeLog if is_quiet(line) => return,
         Source::RuntimeLog => Kind::Runtime,
         Source::OtherLog => Kind::Foreign,
         _ => Kind::Kubelet,

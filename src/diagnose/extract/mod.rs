@@ -14,9 +14,11 @@ pub(super) use absent::started;
 pub(super) use lines::quiet;
 
 use crate::model::{PodFacts, Snapshot};
+use crate::objects::Event;
 use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPlace, Placed, Stage, StageState};
 use crate::runbook::{Kind, Signal};
+use crate::text::Text;
 
 /// Failures of a liveness probe that are no accident: the API's default threshold.
 const LIVENESS_FAILURES: u32 = 3;
@@ -137,6 +139,13 @@ impl Subject<'_> {
         let end = c.last_exit.as_ref().and_then(|(.., end)| *end);
         let after = end.map(|end| (end - at).num_seconds());
         at < began && after.is_none_or(|after| after > super::PATIENCE_S)
+    }
+
+    /// An event on the restarts of a container that has done its work, or runs and is ready for longer than restarts are remembered.
+    fn is_past_back_off(&self, event: &Event) -> bool {
+        let name = event.involved_object.container().filter(|_| event.message.starts_with("Back-off restarting"));
+        let steady = |c: &ContainerPlace| c.state == StageState::Done || (c.ready && !self.restarted_lately(c));
+        name.and_then(|name| self.container(&Text::new(name))).is_some_and(steady)
     }
 
     /// Within what the kubelet remembers of restarts.
