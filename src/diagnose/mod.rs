@@ -24,7 +24,7 @@ use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
-use crate::runbook::{Confidence, Kind, Runbook, Severity, Signal, Vars};
+use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
 use crate::text::Text;
 use judge::{Bench, judge};
 
@@ -129,25 +129,31 @@ impl Doctor<'_> {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
         let quiet = extract::quiet(self.snapshot).filter(|_| only_logs);
-        let well = quiet.map(|line| Evidence::new(line.source, Some(line.at), line.text.clone()));
-        self.without_place(signals, &vars, !only_logs, well)
+        let plain = quiet.map(|line| {
+            let evidence = vec![Evidence::new(line.source, Some(line.at), line.text.clone())];
+            self.plain(HEALTHY, Place::Node.name(), &vars, evidence)
+        });
+        self.without_place(signals, &vars, !only_logs, plain)
     }
 
     /// What logs and events say of something that no source has as an object.
     pub fn named(&self, namespace: &str, name: &str) -> Diagnosis {
-        let signals = extract::of_name(self.snapshot, namespace, name);
+        let signals = extract::of_name(self.snapshot, namespace, name, self.now);
         let mut vars = vars::of_node("", self.runtime_unit());
         vars.insert("pod".to_owned(), name.to_owned());
         if !namespace.is_empty() {
             vars.insert("namespace".to_owned(), namespace.to_owned());
         }
-        let started = extract::started(self.snapshot, namespace, name);
-        let well = started.map(|e| Evidence::new(Source::ApiEvents, e.last(), format!("{}: {}", e.reason, e.message)));
-        self.without_place(signals, &vars, false, well)
+        let standing = extract::standing(self.snapshot, namespace, name, self.now);
+        let plain = standing.map(|(event, cause, stage)| {
+            let text = format!("{}: {}", event.reason, event.message);
+            self.plain(cause, stage.name(), &vars, vec![Evidence::new(Source::ApiEvents, event.last(), text)])
+        });
+        self.without_place(signals, &vars, false, plain)
     }
 
-    /// `well` is what says, where no object does, that nothing is wrong.
-    fn without_place(&self, signals: Vec<Signal>, vars: &Vars, of_node: bool, well: Option<Evidence>) -> Diagnosis {
+    /// `plain` is what is told when no rule tells a fault, where something says so.
+    fn without_place(&self, signals: Vec<Signal>, vars: &Vars, of_node: bool, plain: Option<Finding>) -> Diagnosis {
         let with = |_: &str| vars.clone();
         let ready = self
             .snapshot
@@ -159,14 +165,12 @@ impl Doctor<'_> {
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
         }
-        let of_pod = vars.contains_key("pod");
         let known = self.snapshot.node.is_some() || self.snapshot.kubelet.scraped_at().is_some();
+        let well = known && !vars.contains_key("pod");
         let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
-        let is_well = well.is_some() || (known && !of_pod && troubled.is_empty());
-        let cause = if is_well { HEALTHY } else { UNKNOWN };
-        let stage = if is_well && of_pod { Stage::Running.name() } else { "node" };
-        let evidence = well.into_iter().chain(troubled).collect();
-        Diagnosis { findings: vec![self.plain(cause, stage, vars, evidence)], signals, holds_until: None }
+        let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
+        let finding = plain.unwrap_or_else(|| self.plain(cause, Place::Node.name(), vars, troubled));
+        Diagnosis { findings: vec![finding], signals, holds_until: None }
     }
 
     /// Conditions of the node, its agents' own among them, that say by their names that something is broken.

@@ -4,6 +4,7 @@
 use super::events::{schedule, signals};
 use super::stage_of;
 use crate::diagnose::scheduler::split;
+use crate::diagnose::{HEALTHY, PATIENCE_S, TRANSIENT};
 use crate::model::Snapshot;
 use crate::objects::Event;
 use crate::observation::{Source, Time};
@@ -20,11 +21,11 @@ const DONE: [(&str, Stage); 5] = [
 ];
 
 /// What its events say that none of them takes back.
-pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
+pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Time, out: &mut Vec<Signal>) {
     let own: Vec<&Event> = of_name(snapshot, namespace, name).collect();
     let mut scheduled = false;
     for event in &own {
-        if is_over(event, &own) {
+        if is_over(event, &own) || is_stale(event, now) {
             continue;
         }
         // The newest attempt alone counts.
@@ -40,9 +41,31 @@ pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, out: &mu
     }
 }
 
-/// The newest event, of a pod of which nothing else was said since a container of it was started.
-pub(in crate::diagnose) fn started<'a>(snapshot: &'a Snapshot, namespace: &str, name: &str) -> Option<&'a Event> {
-    of_name(snapshot, namespace, name).next().filter(|newest| newest.reason == "Started")
+/// What the newest event says of a pod that no event tells a fault of: the event, the answer, and where the pod stands.
+pub(in crate::diagnose) fn standing<'a>(
+    snapshot: &'a Snapshot,
+    namespace: &str,
+    name: &str,
+    now: Time,
+) -> Option<(&'a Event, &'static str, Stage)> {
+    let newest = of_name(snapshot, namespace, name).find(|event| !is_stale(event, now) && event.reason != "BackOff")?;
+    let lately = newest.last().is_some_and(|at| (now - at).num_seconds() <= PATIENCE_S);
+    let (cause, stage) = match newest.reason.as_str() {
+        "Started" => (HEALTHY, Stage::Running),
+        "Killing" if lately && newest.message.starts_with("Stopping container") => (TRANSIENT, Stage::Terminating),
+        "Scheduled" if lately => (TRANSIENT, Stage::Volumes),
+        "Pulling" if lately => (TRANSIENT, Stage::Image),
+        "Pulled" if lately => (TRANSIENT, Stage::Create),
+        "Created" if lately => (TRANSIENT, Stage::Start),
+        _ => return None,
+    };
+    Some((newest, cause, stage))
+}
+
+/// A readiness probe that goes on failing says so each period: one that has not for longer is well again.
+fn is_stale(event: &Event, now: Time) -> bool {
+    let long_ago = event.last().is_some_and(|at| (now - at).num_seconds() > PATIENCE_S);
+    long_ago && event.reason == "Unhealthy" && event.message.starts_with("Readiness")
 }
 
 fn of_name<'a>(snapshot: &'a Snapshot, namespace: &str, name: &str) -> impl Iterator<Item = &'a Event> {
@@ -118,6 +141,12 @@ mod tests {
         assert_eq!(told(&[pull]).0, "image.not-found");
         let started = ("Started", "Started container c", 90);
         assert_eq!(told(&[pull, ("Pulled", "Successfully pulled", 100), started]), ("none.healthy".into(), "running"));
+        let unready =
+            |age| ("Unhealthy", "Readiness probe failed: dial tcp 10.0.0.1:80: connect: connection refused", age);
+        assert_eq!(told(&[("Started", "Started container c", 700), unready(690)]).0, "none.healthy", "long ago");
+        assert_eq!(told(&[("Started", "Started container c", 700), unready(9)]).0, "probe.readiness-failing");
+        assert_eq!(told(&[("Killing", "Stopping container c", 9)]), ("none.transient".into(), "terminating"));
+        assert_eq!(told(&[("Pulling", "Pulling image", 9)]), ("none.transient".into(), "image"));
         assert_eq!(told(&[]).0, "unknown");
     }
 }

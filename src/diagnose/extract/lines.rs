@@ -88,14 +88,14 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec
     }
 }
 
-/// The newest line, of logs of which no line tells of trouble.
+/// The newest line, of logs in which nothing is an error or a warning.
 pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
     let own = std::iter::once((&*snapshot.lines, Healed::of(std::iter::once(&*snapshot.lines))));
     let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, healed(lines, snapshot)));
     let mut newest: Option<&Line> = None;
     for (lines, healed) in own.chain(of_pods) {
         for line in lines.iter() {
-            if !is_quiet(line) && !healed.takes_back(line) {
+            if line.severe && !healed.takes_back(line) {
                 return None;
             }
             newest = newest.filter(|n| n.at >= line.at).or(Some(line));

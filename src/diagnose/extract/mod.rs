@@ -10,7 +10,7 @@ mod node;
 mod over;
 mod status;
 
-pub(super) use absent::started;
+pub(super) use absent::standing;
 pub(super) use lines::quiet;
 
 use crate::model::{PodFacts, Snapshot};
@@ -58,10 +58,10 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal
 }
 
 /// What logs and events say of something that no source has as an object.
-pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<Signal> {
+pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, now: Time) -> Vec<Signal> {
     let mut out = Vec::new();
     lines::of_name(snapshot, namespace, name, &mut out);
-    absent::extract(snapshot, namespace, name, &mut out);
+    absent::extract(snapshot, namespace, name, now, &mut out);
     events::of_owner(snapshot, namespace, name, &mut out);
     out
 }
