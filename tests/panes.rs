@@ -241,3 +241,18 @@ fn the_life_of_a_pod_that_crashes() {
     assert!(stretches.iter().all(|s| s.phase != Phase::Failing), "{stretches:?}");
     assert_eq!(restart_strip(web, "app", moment.now), None);
 }
+
+#[test]
+fn an_event_that_a_finding_rests_on_shows_it_though_others_say_the_same() {
+    let moment = incident("12:41:00");
+    let all = events(&moment);
+    // Each failing pull is told by Failed (twice, in two envelopes) and by BackOff, of which one is a normal event.
+    for reason in ["Failed", "BackOff"] {
+        let of: Vec<_> = all.iter().filter(|e| e.subject.ends_with("/notag") && e.reason == reason).collect();
+        assert!(!of.is_empty() && of.iter().all(|e| e.cause == "image.not-found"), "{of:?}");
+    }
+    let routine = |e: &&EventLine| ["Scheduled", "Pulled", "Created", "Started"].contains(&e.reason.as_str());
+    assert!(all.iter().filter(routine).all(|e| e.cause.is_empty()));
+    let named = all.iter().filter(|e| !e.cause.is_empty() && !e.warning).count();
+    assert!(named > 0, "not warnings alone");
+}

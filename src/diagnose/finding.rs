@@ -36,12 +36,26 @@ pub struct Finding {
     pub container: Text,
     /// What says so, newest first.
     pub evidence: Vec<Evidence>,
+    /// The events that it rests on, also those that say no more than the evidence does.
+    pub events: Vec<Signal>,
     /// What happens next by itself.
     pub next: Option<Next>,
     /// What to do.
     pub steps: Vec<Todo>,
     /// Upstream documentation.
     pub docs: Vec<String>,
+}
+
+impl Finding {
+    /// The title, with the container that it does not name itself: `The certificate is refused (container app)`.
+    pub fn headline(&self) -> Text {
+        let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        let mut words = self.title.split(|c| !is_part(c));
+        match self.container.is_empty() || words.any(|word| word == self.container.as_str()) {
+            true => self.title.clone(),
+            false => format!("{} (container {})", self.title, self.container).into(),
+        }
+    }
 }
 
 /// What is to be said of one subject.
@@ -73,5 +87,40 @@ impl Diagnosis {
     /// Nothing needs to be done.
     pub fn is_quiet(&self) -> bool {
         self.top().is_none_or(|f| f.cause.starts_with("none."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_headline_names_the_container_once() {
+        let of = |title: &str, container: &str| {
+            let (title, container) = (Text::new(title), Text::new(container));
+            let (cause, explanation) = (Text::default(), Text::default());
+            let (confidence, severity, next) = (Confidence::Certain, Severity::Error, None);
+            let (evidence, events, steps, docs) = Default::default();
+            let stage = "image";
+            Finding {
+                cause,
+                stage,
+                confidence,
+                severity,
+                title,
+                explanation,
+                container,
+                evidence,
+                events,
+                next,
+                steps,
+                docs,
+            }
+            .headline()
+        };
+        assert_eq!(of("The image is not there", ""), "The image is not there");
+        assert_eq!(of("The image is not there", "app"), "The image is not there (container app)");
+        assert_eq!(of("my-app was killed at its memory limit", "my-app"), "my-app was killed at its memory limit");
+        assert_eq!(of("A mapped file is gone", "map"), "A mapped file is gone (container map)", "no part of a word");
     }
 }

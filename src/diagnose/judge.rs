@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Todo};
-use crate::observation::Time;
+use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
 use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
 use crate::text::Text;
@@ -166,6 +166,7 @@ impl Candidate<'_> {
             explanation: explanation.fill(&vars).trim_end().into(),
             container: self.hit.container.as_str().into(),
             evidence: evidence(&self.hit, signals),
+            events: events(&self.hit, signals),
             next: bench.next,
             steps: steps(self.cause, &vars),
             docs: self.cause.docs.clone(),
@@ -184,6 +185,17 @@ pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
         },
     };
     cause.steps.iter().map(step).collect()
+}
+
+/// Each once, whichever kinds a rule asked for it by.
+fn events(hit: &Hit, signals: &[Signal]) -> Vec<Signal> {
+    let mut out: Vec<Signal> = Vec::new();
+    for signal in hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.source == Source::ApiEvents) {
+        if !out.iter().any(|known| (known.at, &known.text, &known.word) == (signal.at, &signal.text, &signal.word)) {
+            out.push(signal.clone());
+        }
+    }
+    out
 }
 
 fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
@@ -257,8 +269,7 @@ mod tests {
     use super::*;
 
     fn told(texts: &[&str]) -> Vec<String> {
-        let signals: Vec<Signal> =
-            texts.iter().map(|t| Signal::new(Kind::Event, crate::observation::Source::ApiEvents, "", *t)).collect();
+        let signals: Vec<Signal> = texts.iter().map(|t| Signal::new(Kind::Event, Source::ApiEvents, "", *t)).collect();
         let hit = Hit { rule: 0, signals: (0..signals.len()).collect(), container: String::new() };
         evidence(&hit, &signals).iter().map(|e| e.text.to_string()).collect()
     }

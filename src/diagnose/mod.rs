@@ -197,6 +197,7 @@ impl Doctor<'_> {
             explanation: fill(entry.map(|e| &e.explanation), "What is known does not say why."),
             container: Text::default(),
             evidence,
+            events: Vec::new(),
             next: None,
             steps: entry.map(|e| steps(e, vars)).unwrap_or_default(),
             docs: entry.map(|e| e.docs.clone()).unwrap_or_default(),

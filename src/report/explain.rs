@@ -39,15 +39,13 @@ fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
         if i == 0 {
             first(finding, now, width, out);
         } else {
-            _ = writeln!(out, "  also {}: {} [{}]", finding.confidence.name(), finding.title, finding.cause);
+            _ = writeln!(out, "  also {}: {} [{}]", finding.confidence.name(), finding.headline(), finding.cause);
         }
     }
 }
 
 fn first(f: &Finding, now: Time, width: usize, out: &mut String) {
-    let named = f.container.is_empty() || f.title.contains(f.container.as_str());
-    let container = if named { String::new() } else { format!(" in container {}", f.container) };
-    fold(&format!("{}{container} [{}, {}]", f.title, f.cause, f.confidence.name()), "  ", "  ", width, out);
+    fold(&format!("{} [{}, {}]", f.headline(), f.cause, f.confidence.name()), "  ", "  ", width, out);
     fold(&f.explanation, "  ", "  ", width, out);
     if !f.evidence.is_empty() {
         out.push_str("  evidence\n");

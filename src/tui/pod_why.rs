@@ -37,16 +37,10 @@ pub fn lines(why: &Why, step: Step, now: Time, cells: usize, theme: &Theme) -> V
     }
     for other in findings {
         let (sure, cause) = (other.confidence.name(), &other.cause);
-        let text = format!("also, {sure}: {}{} [{cause}]", other.title.one_line(), of(other));
+        let text = format!("also, {sure}: {} [{cause}]", other.headline().one_line());
         out.extend(hung("  ", &text, Role::Plain, cells, theme));
     }
     out
-}
-
-fn of(finding: &Finding) -> String {
-    // Many titles name it already.
-    let told = finding.container.is_empty() || finding.title.contains(finding.container.as_str());
-    if told { String::new() } else { format!(" in {}", finding.container.one_line()) }
 }
 
 fn title(finding: &Finding, before: &str, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -56,7 +50,7 @@ fn title(finding: &Finding, before: &str, cells: usize, theme: &Theme) -> Vec<Li
         Severity::Info => ("● ", Role::Good),
     };
     let (sure, cause) = (finding.confidence.name(), &finding.cause);
-    let text = format!("{before}{}{} [{cause}, {sure}]", finding.title.one_line(), of(finding));
+    let text = format!("{before}{} [{cause}, {sure}]", finding.headline().one_line());
     hung(glyph, &text, role, cells, theme)
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::{Moment, has_words};
 use crate::diagnose::{Finding, UNKNOWN};
 use crate::objects::Event;
-use crate::observation::{Source, Time};
+use crate::observation::Time;
+use crate::pipeline::Stage;
+use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
 /// One event, or several that say the same of the same.
@@ -126,22 +128,30 @@ fn line(moment: &Moment, pod: Option<&Text>, event: &Arc<Event>) -> EventLine {
     }
 }
 
-/// The best finding that names the event among its evidence.
+/// The best finding that rests on the event, or on one that is told with the same reason of the same container.
 fn cause(moment: &Moment, pod: Option<&Text>, event: &Event) -> Text {
     let diagnosis = match pod {
         Some(key) => moment.diagnosis(key).map(Arc::as_ref),
         None if event.involved_object.kind == "Node" => Some(moment.node_diagnosis()),
         None => None,
     };
-    let rests = |finding: &&Finding| {
-        let mut said = finding.evidence.iter().filter(|e| e.source == Source::ApiEvents);
-        !finding.cause.starts_with("none.")
-            && said.any(|e| e.text.split([' ', ':']).next() == Some(event.reason.as_str()))
-    };
-    let found = diagnosis.into_iter().flat_map(|d| &d.findings).find(rests);
-    // A warning about what has a finding, and about the same container, is part of the same story.
+    let Some(diagnosis) = diagnosis else { return Text::default() };
     let container = event.involved_object.container().unwrap_or_default();
+    let shaped = shape(&event.message);
+    let says = |s: &Signal| shape(&s.text) == shaped;
+    let is_like = |s: &Signal| {
+        let of = s.container.is_empty() || s.container == container;
+        let reason = if s.kind == Kind::Schedule { "FailedScheduling" } else { s.word.as_str() };
+        of && event.reason == reason
+    };
+    let wrong = || diagnosis.findings.iter().filter(|f| !f.cause.starts_with("none."));
+    let rests = |on: &dyn Fn(&Signal) -> bool| wrong().find(|f| f.events.iter().any(on));
+    // A warning about what has a finding, and about the same container, is part of the same story.
     let of_subject = |f: &&Finding| f.container.is_empty() || f.container == container;
-    let top = diagnosis.filter(|d| event.is_warning() && !d.is_quiet()).and_then(|d| d.top()).filter(of_subject);
-    found.or(top).map(|f| f.cause.clone()).filter(|cause| *cause != UNKNOWN).unwrap_or_default()
+    let top = || diagnosis.top().filter(|_| event.is_warning() && !diagnosis.is_quiet()).filter(of_subject);
+    // What a failed pull is followed by is a normal event, and proves nothing.
+    let waits = event.reason == "BackOff" && event.message.starts_with("Back-off pulling image");
+    let pulls = || wrong().filter(of_subject).find(|f| waits && f.stage == Stage::Image.name());
+    let found = rests(&says).or_else(|| rests(&is_like)).or_else(pulls).or_else(top);
+    found.map(|f| f.cause.clone()).filter(|cause| *cause != UNKNOWN).unwrap_or_default()
 }

@@ -79,6 +79,7 @@ mod tests {
             explanation: "".into(),
             container: "".into(),
             evidence: Vec::new(),
+            events: Vec::new(),
             next: None,
             steps: Vec::new(),
             docs: Vec::new(),
