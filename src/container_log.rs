@@ -88,11 +88,11 @@ pub enum LogNews {
         /// There are still older ones.
         more: bool,
     },
-    /// So many lines, or bytes where lines were not counted, came faster than they could be told, and are left out here.
+    /// More came than could be told, and is left out here.
     Skipped {
-        /// Lines.
+        /// So many lines.
         lines: u64,
-        /// Bytes.
+        /// So many bytes besides, whose lines were not counted.
         bytes: u64,
     },
     /// The container was started again: what follows is of this run.

@@ -14,7 +14,7 @@ use crate::observe::OpenLog;
 use crate::pipeline::Placed;
 use crate::session::RecordedLog;
 use crate::text::Text;
-use crate::view::{Asked, LogChoice, Moment, bytes, first_choice, log_choices, log_commands, log_request};
+use crate::view::{Asked, LogChoice, Moment, first_choice, left_out, log_choices, log_commands, log_request};
 
 /// Between two looks at what has come.
 const EVERY: Duration = Duration::from_millis(50);
@@ -83,7 +83,7 @@ fn asked(moment: &Moment, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Fa
                 Some(name) => format!("{}: it has no container {name}", args.pod),
                 None => format!("{}: no source names a container of it", args.pod),
             };
-            Err(Failure::usage(what, format!("its containers are: {}", names.join(", "))))
+            Err(Failure::usage(what, format!("-c with one of {}", names.join(", "))))
         }
     }
 }
@@ -149,8 +149,7 @@ impl<'a> Print<'a> {
             }
             LogNews::End if self.before.is_some() => return self.enough(ask),
             LogNews::End => return Ok(true),
-            LogNews::Skipped { lines, bytes: 0 } => out::note(&format!("{lines} lines left out: they came too fast")),
-            LogNews::Skipped { bytes, .. } => out::note(&format!("{} left out: it came too fast", self::bytes(bytes))),
+            LogNews::Skipped { lines, bytes } => out::note(&left_out(lines, bytes)),
             LogNews::Restarted { restart, place } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
                 out::note(&format!("container restarted{run}: {}", words(&place)));

@@ -174,7 +174,7 @@ impl App {
                 self.refilter();
             }
             Pane::Pod if self.log.is_some() => {
-                self.pane = self.from;
+                self.pane = self.log.as_ref().map_or(Pane::Pods, |log| log.from);
                 self.close_log();
             }
             _ => self.pane = Pane::Pods,

@@ -96,7 +96,7 @@ impl Open {
 pub struct App {
     /// Which pane is shown.
     pub pane: Pane,
-    /// The pane that was left for the runbook, or for a log.
+    /// The pane that was left for the runbook.
     pub from: Pane,
     /// What is drawn.
     pub picture: Option<Picture>,

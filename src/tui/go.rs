@@ -58,11 +58,11 @@ impl App {
             self.open_row();
         }
         let Some(open) = &self.open else { return self.say("no pod is selected".into(), true) };
-        let log = open.last.as_ref().and_then(|placed| LogPane::open(placed, open.why.as_ref()));
+        let log = open.last.as_ref().and_then(|placed| LogPane::open(placed, open.why.as_ref(), from));
         match log {
             Some((log, ask)) => {
                 self.asks.push(ask);
-                (self.log, self.from, self.pane) = (Some(log), from, Pane::Pod);
+                (self.log, self.pane) = (Some(log), Pane::Pod);
             }
             None => self.say("no source names a container of this pod".into(), true),
         }

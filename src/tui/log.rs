@@ -2,10 +2,11 @@
 //! It must not read a log: what is wished for is asked of the feed, and comes as news.
 
 use super::log_lines::{Held, Lines};
+use super::pane::Pane;
 use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest};
 use crate::pipeline::Placed;
 use crate::text::Text;
-use crate::view::{LogChoice, Why, bytes, first_choice, log_choices, log_commands, log_request};
+use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
 
 /// Lines above which older ones are asked for before one is there.
 const NEAR: i64 = 50;
@@ -26,6 +27,8 @@ pub enum Older {
 #[derive(Clone, Debug)]
 pub struct LogPane {
     placed: Placed,
+    /// The pane that was left for it.
+    pub from: Pane,
     /// No source has the pod any more.
     pub gone: bool,
     /// The pod's containers.
@@ -68,12 +71,13 @@ pub struct LogPane {
 
 impl LogPane {
     /// The log of the container of a pod that is the trouble; None where no source names a container.
-    pub fn open(placed: &Placed, why: Option<&Why>) -> Option<(Self, LogAsk)> {
+    pub fn open(placed: &Placed, why: Option<&Why>, from: Pane) -> Option<(Self, LogAsk)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
         let mut pane = Self {
             placed: placed.clone(),
+            from,
             gone: false,
             choices,
             chosen,
@@ -196,12 +200,7 @@ impl LogPane {
                 self.older = if more && self.lines.has_room() { Older::Some } else { Older::None };
                 self.lines.cut |= more && self.older == Older::None;
             }
-            LogNews::Skipped { lines, bytes: 0 } => {
-                self.mark(format!("{lines} lines left out: they came faster than they can be shown"));
-            }
-            LogNews::Skipped { bytes, .. } => {
-                self.mark(format!("{} left out: it came faster than it can be read", self::bytes(bytes)));
-            }
+            LogNews::Skipped { lines, bytes } => self.mark(left_out(lines, bytes)),
             LogNews::Restarted { restart, place } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
                 (self.restart, self.place) = (restart, Some(place));

@@ -84,6 +84,14 @@ pub fn log_commands(request: &LogRequest, choice: Option<&LogChoice>) -> Vec<Str
     commands
 }
 
+/// What was left out, in words.
+pub fn left_out(lines: u64, bytes: u64) -> String {
+    let lines = if lines > 0 { format!("{lines} lines") } else { String::new() };
+    let bytes = if bytes > 0 { super::bytes(bytes) } else { String::new() };
+    let both = [lines, bytes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" and ");
+    format!("{both} left out: they came faster than they can be shown")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

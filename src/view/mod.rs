@@ -40,7 +40,7 @@ pub use filter::{Filter, Matcher, has_words, is_near};
 pub use header::{Header, LeaseLine, POD_LISTS, SourceLine};
 pub use kubelet::{Feed, Health, KubeletView, Relists, SLOW_S, Workers};
 pub use life::{Phase, Stretch, life};
-pub use log::{LogChoice, first_choice, log_choices, log_commands, log_request};
+pub use log::{LogChoice, first_choice, left_out, log_choices, log_commands, log_request};
 pub use moment::Moment;
 pub use node::{CertificateLine, ConditionLine, Kill, LifeLine, NodeView};
 pub use pleg::{METRICS_STALE_S, PlegView};

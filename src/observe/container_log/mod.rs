@@ -5,6 +5,8 @@ mod before;
 mod files;
 mod follow;
 mod served;
+#[cfg(test)]
+mod tests;
 mod tray;
 
 use std::sync::Arc;

@@ -8,6 +8,8 @@ use crate::container_log::{LogLine, LogNews};
 
 /// Most lines that wait, and their bytes: what is shown is no more.
 const MOST: (usize, usize) = (10_000, 4 << 20);
+/// Most news of all kinds that wait.
+const MOST_NEWS: usize = 200;
 /// Lines in one piece of news: what makes room does so by these.
 const CHUNK: usize = 500;
 
@@ -50,24 +52,41 @@ impl Tray {
 
 impl Waiting {
     fn lines(&mut self, mut lines: Vec<LogLine>) {
+        self.lines += lines.len();
+        self.bytes += bytes(&lines);
+        if let Some(LogNews::Lines(last)) = self.news.back_mut()
+            && last.len() + lines.len() <= CHUNK
+        {
+            return last.append(&mut lines);
+        }
         while !lines.is_empty() {
             let rest = if lines.len() > CHUNK { lines.split_off(CHUNK) } else { Vec::new() };
-            self.lines += lines.len();
-            self.bytes += bytes(&lines);
             self.news.push_back(LogNews::Lines(std::mem::replace(&mut lines, rest)));
         }
     }
 
+    /// The oldest give way, and what was in them is counted; what says where lines are read stays.
     fn make_room(&mut self) {
-        while self.lines > MOST.0 || self.bytes > MOST.1 {
-            let Some(first) = self.news.iter().position(|news| matches!(news, LogNews::Lines(_))) else { return };
-            let Some(LogNews::Lines(lines)) = self.news.remove(first) else { return };
-            self.lines -= lines.len();
-            self.bytes -= bytes(&lines);
-            let count = lines.len() as u64;
-            match first.checked_sub(1).and_then(|before| self.news.get_mut(before)) {
-                Some(LogNews::Skipped { lines, .. }) => *lines += count,
-                _ => self.news.insert(first, LogNews::Skipped { lines: count, bytes: 0 }),
+        while self.lines > MOST.0 || self.bytes > MOST.1 || self.news.len() > MOST_NEWS {
+            let gives_way = |i: usize| match self.news.get(i) {
+                Some(LogNews::Lines(_) | LogNews::Said(_) | LogNews::End) => true,
+                // One alone is the count itself.
+                Some(LogNews::Skipped { .. }) => i > 0 && matches!(self.news[i - 1], LogNews::Skipped { .. }),
+                _ => false,
+            };
+            let Some(at) = (0..self.news.len()).find(|i| gives_way(*i)) else { return };
+            let (lines, bytes) = match self.news.remove(at) {
+                Some(LogNews::Lines(lines)) => {
+                    self.lines -= lines.len();
+                    self.bytes -= self::bytes(&lines);
+                    (lines.len() as u64, 0)
+                }
+                Some(LogNews::Skipped { lines, bytes }) => (lines, bytes),
+                _ => continue,
+            };
+            match at.checked_sub(1).and_then(|before| self.news.get_mut(before)) {
+                Some(LogNews::Skipped { lines: all, bytes: size }) => (*all, *size) = (*all + lines, *size + bytes),
+                _ => self.news.insert(at, LogNews::Skipped { lines, bytes }),
             }
         }
     }
@@ -105,5 +124,13 @@ mod tests {
         let long = "x".repeat(4000);
         tray.put(LogNews::Lines((0..5000).map(|_| line(&long)).collect()));
         assert!(matches!(tray.take()[0], LogNews::Skipped { lines: 3000..5000, .. }));
+        for i in 0..100_000 {
+            tray.put(LogNews::Skipped { lines: 0, bytes: 7 });
+            tray.put(LogNews::Lines(vec![line(&i.to_string())]));
+        }
+        let news = tray.take();
+        let LogNews::Skipped { lines, bytes } = news[0] else { panic!("{:?}", news[0]) };
+        assert!(news.len() <= MOST_NEWS && lines > 99_000 && bytes > 7 * 99_000, "{lines} {bytes}");
+        assert_eq!(news.last(), Some(&LogNews::Lines(vec![line("99999")])));
     }
 }

@@ -76,7 +76,13 @@ fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_cl
     keys(&mut app, "l3");
     let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
     assert_eq!(asks, ["app", "close", "app", "close"]);
-    keys(&mut app, "1:log well");
+    keys(&mut app, "1r:log");
+    key(&mut app, KeyCode::Enter);
+    assert_eq!((asked(&mut app)[0].0.as_str(), app.context()), ("app", Context::Log));
+    key(&mut app, KeyCode::Esc);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!((asked(&mut app)[0].0.as_str(), app.context()), ("close", Context::List), "through the runbook");
+    keys(&mut app, ":log well");
     key(&mut app, KeyCode::Enter);
     assert_eq!(asked(&mut app), [("well".to_owned(), Current)]);
     keys(&mut app, ":log web");
