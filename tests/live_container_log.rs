@@ -146,6 +146,11 @@ async fn a_log_that_is_nowhere_says_why_and_is_found_once_it_is_there() {
     assert_eq!(seen.nowhere[1..], ["no credential", "no kubelet"]);
     node.append("0.log", "2026-03-02T09:00:00Z stdout F at last\n");
     seen.until(&log, "the line", |s| s.lines == ["at last"]).await;
+    std::fs::create_dir_all(node.0.join("data")).unwrap();
+    std::fs::rename(node.0.join("var/log/pods"), node.0.join("data/pods")).unwrap();
+    let elsewhere = reader.clone().pods("/data/pods".into()).open(request(Instance::Current));
+    let mut seen = Seen::default();
+    seen.until(&elsewhere, "the line", |s| s.lines == ["at last"]).await;
     let odd = LogRequest { container: "../../../../etc".into(), ..request(Instance::Current) };
     let (log, mut seen) = (reader.open(odd), Seen::default());
     seen.until(&log, "a refusal", |s| s.nowhere == ["a name of it is none that a container can have"]).await;

@@ -52,6 +52,10 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     set.runtime_sources(plan);
     let kubelet = set.kubelet_sources(plan);
     let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
+    let logs = match &plan.kubelet.value {
+        Some(place) => logs.pods(place.pod_logs.clone()),
+        None => logs,
+    };
     set.logs(plan);
     set.machine(plan);
     let sources = std::mem::take(&mut set.sources);

@@ -14,22 +14,25 @@ use crate::container_log::{Instance, LogRequest};
 use crate::observe::discover::{Miss, Root};
 use crate::text::Text;
 
-/// Where the kubelet keeps the logs (`podLogsDir`).
-const PODS: &str = "/var/log/pods";
-/// Where logs lie, links followed: docker's are links to its own directory.
+/// Where logs lie besides, links followed: docker's are links to its own directory.
 const BELOW: [&str; 2] = ["/var/log", "/var/lib"];
 /// Between two looks at a file that is followed.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long one look may take: what was rotated away must be unpacked.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Reads until nothing more can be read; says why.
-pub async fn read(root: &Root, request: &LogRequest, tray: &Arc<Tray>, asked: &mut mpsc::Receiver<()>) -> Text {
+/// Reads below `pods`, the kubelet's directory of logs, until nothing more can be read; says why.
+pub async fn read(
+    root: &Root,
+    pods: &Path,
+    request: &LogRequest,
+    tray: &Arc<Tray>,
+    asked: &mut mpsc::Receiver<()>,
+) -> Text {
     let root = root.clone().with_deadline(DEADLINE);
-    let dir = Path::new(PODS)
-        .join(format!("{}_{}_{}", request.namespace, request.pod, request.uid))
-        .join(request.container.as_str());
-    let below: Vec<PathBuf> = BELOW.iter().map(|dir| root.path(dir)).collect();
+    let dir =
+        pods.join(format!("{}_{}_{}", request.namespace, request.pod, request.uid)).join(request.container.as_str());
+    let below: Vec<PathBuf> = BELOW.iter().map(Path::new).chain([pods]).map(|dir| root.path(dir)).collect();
     let (told, instance) = (dir.clone(), request.instance);
     let begun = look(&root, &dir, move |real| Follower::begin(real, &told, &below, instance)).await;
     let mut follower = match begun {

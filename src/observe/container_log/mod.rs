@@ -9,6 +9,7 @@ mod served;
 mod tests;
 mod tray;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::api::ApiAccess;
-use super::discover::Root;
+use super::discover::{POD_LOGS, Root};
 use super::kubelet::KubeletClient;
 use crate::container_log::{LogNews, LogRequest};
 use crate::text::Text;
@@ -32,6 +33,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub struct LogReader {
     runtime: Handle,
     root: Root,
+    pods: PathBuf,
     servers: Vec<Result<Server, Text>>,
 }
 
@@ -51,7 +53,13 @@ impl LogReader {
         api: Result<ApiAccess, Text>,
         kubelet: Result<KubeletClient, Text>,
     ) -> Self {
-        Self { runtime, root, servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)] }
+        Self { runtime, root, pods: POD_LOGS.into(), servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)] }
+    }
+
+    /// The same with another directory of the kubelet's for its pods' logs.
+    #[must_use]
+    pub fn pods(self, pods: PathBuf) -> Self {
+        Self { pods, ..self }
     }
 
     /// Begins to read.
@@ -69,7 +77,7 @@ impl LogReader {
         }
         let mut said = Vec::new();
         loop {
-            let mut why = vec![files::read(&self.root, &request, &tray, &mut asked).await];
+            let mut why = vec![files::read(&self.root, &self.pods, &request, &tray, &mut asked).await];
             for server in &self.servers {
                 why.push(match server {
                     Ok(server) => server.read(&request, &tray, &mut asked).await,

@@ -12,6 +12,8 @@ const PORT: u16 = 10250;
 const HEALTHZ_PORT: u16 = 10248;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const ROOT_DIR: &str = "/var/lib/kubelet";
+/// Where containers' logs are unless the kubelet is told otherwise (`podLogsDir`).
+pub const POD_LOGS: &str = "/var/log/pods";
 /// Certificates that kubelets serve with, when no setting says: rotated by the API server first, then self-made, then k3s', RKE2's and MicroK8s'.
 const SERVING: &[&str] = &[
     "/var/lib/kubelet/pki/kubelet-server-current.pem",
@@ -70,6 +72,8 @@ pub struct KubeletPlace {
     pub certificate: Option<PathBuf>,
     /// Its root directory.
     pub root_dir: PathBuf,
+    /// Where it has the runtime put the logs of containers.
+    pub pod_logs: PathBuf,
     /// Directory (or file) of static pods' manifests.
     pub static_pods: Option<PathBuf>,
 }
@@ -105,12 +109,14 @@ impl Host {
         let certificate = told(self.settings.get("tls-cert-file", "tlsCertFile"));
         let cert_dir = told(self.settings.flag("cert-dir"));
         let static_pods = told(self.settings.get("pod-manifest-path", "staticPodPath"));
+        let pod_logs = told(self.settings.get("pod-logs-dir", "podLogsDir")).filter(|dir| dir.starts_with('/'));
         let healthz_port = healthz_port.unwrap_or(HEALTHZ_PORT);
         let place = KubeletPlace {
             server: SocketAddr::new(reachable(address), port),
             healthz: (healthz_port != 0).then(|| SocketAddr::new(reachable(healthz_address), healthz_port)),
             certificate: certificate.map(PathBuf::from).or_else(|| self.serving(cert_dir)),
             root_dir: root_dir.into(),
+            pod_logs: pod_logs.unwrap_or_else(|| POD_LOGS.into()).into(),
             static_pods: static_pods.map(PathBuf::from).or_else(|| self.first(STATIC_PODS.iter().map(PathBuf::from))),
         };
         let certificate = place.certificate.as_ref().map_or("none found".into(), |c| c.display().to_string());

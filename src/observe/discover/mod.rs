@@ -18,7 +18,7 @@ mod tests;
 pub use certificate::{base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};
-pub use kubelet::{KubeletPlace, LogPlan};
+pub use kubelet::{KubeletPlace, LogPlan, POD_LOGS};
 pub use root::{Miss, Root, open_below, within};
 
 use std::collections::BTreeMap;

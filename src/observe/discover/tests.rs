@@ -177,6 +177,7 @@ fn microk8s() {
     let place = host.kubelet_place().value.unwrap();
     assert_eq!(place.certificate, Some("/var/snap/microk8s/current/certs/kubelet.crt".into()));
     assert_eq!(place.root_dir, Path::new("/var/snap/microk8s/common/var/lib/kubelet"));
+    assert_eq!(place.pod_logs, Path::new("/var/log/pods"));
     assert_eq!(host.kubelet_log(None).value, units(&["snap.microk8s.daemon-kubelite.service"]));
 }
 
@@ -195,9 +196,10 @@ fn clouds_keep_a_kubeconfig_beside_the_kubelet() {
     temp.write("var/lib/kubelet/kubeconfig", by_exec());
     temp.write(
         "etc/kubernetes/kubelet/config.json",
-        r#"{"kind":"KubeletConfiguration","containerRuntimeEndpoint":"unix:///run/containerd/containerd.sock","port":10250,"authentication":{"anonymous":{"enabled":false}}}"#,
+        r#"{"kind":"KubeletConfiguration","containerRuntimeEndpoint":"unix:///run/containerd/containerd.sock","port":10250,"podLogsDir":"/data/pods","authentication":{"anonymous":{"enabled":false}}}"#,
     );
     let host = host(&temp);
+    assert_eq!(host.kubelet_place().value.unwrap().pod_logs, Path::new("/data/pods"));
     let name = host.node_name(None);
     assert_eq!(name.value.as_deref(), Some("ip-10-0-0-1.ec2.internal"));
     assert!(name.tried[0].answer.contains("a command that fetches a token"), "{name:?}");

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use crate::decode::manifest;
 use crate::observation::{ContainerDir, PodDir, StaticPod, Time};
-use crate::observe::discover::{Miss, Root};
+use crate::observe::discover::{Miss, POD_LOGS as LOGS, Root};
 use crate::text::Text;
 
-const LOGS: &str = "/var/log/pods";
 /// Most pods that are told of; a node has some hundreds at most.
 const MAX_PODS: usize = 4096;
 /// Most containers, and most volumes, of one pod.
