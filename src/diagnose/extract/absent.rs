@@ -120,7 +120,7 @@ mod tests {
         let facts = events.iter().enumerate().map(event).collect();
         node.list(Source::ApiEvents, facts);
         let (snapshot, book) = (node.snapshot(), Runbook::builtin());
-        let diagnosis = Doctor { book: &book, snapshot: &snapshot, now: node.at }.named("n", "p");
+        let diagnosis = Doctor { book, snapshot: &snapshot, now: node.at }.named("n", "p");
         let top = diagnosis.top().unwrap();
         (top.cause.to_string(), top.stage)
     }

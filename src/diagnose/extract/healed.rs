@@ -65,7 +65,6 @@ fn pulled(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::diagnose::Rounds;
     use crate::observation::{Fact, LogEntry, LogKind, Source};
     use crate::pipeline::tests::fixture::Node;
@@ -81,7 +80,7 @@ mod tests {
             node.say(*source, Fact::Log(Box::new(entry)));
         }
         let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
-        let doctor = crate::diagnose::Doctor { book: &book, snapshot: &snapshot, now: node.at };
+        let doctor = crate::diagnose::Doctor { book, snapshot: &snapshot, now: node.at };
         assert!(!Rounds::default().make(&[], &snapshot, node.at).node.findings.is_empty());
         doctor.node("w", true).top().unwrap().cause.to_string()
     }
