@@ -42,6 +42,8 @@ pub async fn read(
         }
         Err(miss) => return why(miss, &dir, instance),
     };
+    // A run that is over writes nothing more.
+    let follows = request.follow && instance == Instance::Current;
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -51,7 +53,7 @@ pub async fn read(
                 // Nobody looks any more.
                 None => return Text::default(),
             },
-            _ = ticks.tick(), if request.follow => false,
+            _ = ticks.tick(), if follows => false,
         };
         let looked = look(&root, &dir, move |_| {
             let news = if older { vec![follower.older()] } else { follower.step() };

@@ -27,7 +27,6 @@ pub struct Follower {
     dir: PathBuf,
     told: PathBuf,
     below: Vec<PathBuf>,
-    instance: Instance,
     restart: u32,
     file: File,
     /// Everything before this was told.
@@ -57,7 +56,6 @@ impl Follower {
             dir: dir.to_owned(),
             told: told.to_owned(),
             below: below.to_vec(),
-            instance,
             restart,
             file,
             at: end,
@@ -102,7 +100,7 @@ impl Follower {
     /// What came since the last step.
     pub fn step(&mut self) -> Vec<LogNews> {
         let mut news = Vec::new();
-        if self.gone || self.instance == Instance::Previous {
+        if self.gone {
             return news;
         }
         self.idle = self.idle.saturating_add(1);
