@@ -2,6 +2,7 @@
 //! It must not guess: a moment outside the input is an error that names what there is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{SecondsFormat, TimeDelta};
 
@@ -14,20 +15,34 @@ use crate::runbook::Runbook;
 use crate::session::Session;
 use crate::view::Moment;
 
+/// Longest wait for the second look at a machine, which follows the first after a second.
+const RATES: Duration = Duration::from_secs(2);
+
 /// The moment that was asked for: of the input, or of the node once its sources have answered.
 pub fn moment(input: &Input) -> Result<Moment, Failure> {
     moment_with(input, runbook::own(input)?)
+}
+
+/// The same; of a live node with what is used of its processors, which takes two looks.
+pub fn moment_with_rates(input: &Input) -> Result<Moment, Failure> {
+    if input.from.is_some() {
+        return moment(input);
+    }
+    let mut observed = live::observe(input, runbook::own(input)?)?;
+    observed.pass_until_rates(RATES.min(input.live.wait))?;
+    seen(observed.moment())
 }
 
 /// The same, diagnosed with this runbook.
 pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
     match input.from {
         Some(_) => Ok(read(input, own)?.moment()),
-        None => {
-            let moment = live::observe(input, own)?.moment();
-            if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
-        }
+        None => seen(live::observe(input, own)?.moment()),
     }
+}
+
+fn seen(moment: Moment) -> Result<Moment, Failure> {
+    if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
 }
 
 /// Opens the input at the moment that was asked for, or at its end.

@@ -51,6 +51,20 @@ impl Observed {
         }
     }
 
+    /// Takes in what comes until the machine was looked at twice, as what is used in a time needs, at most for `limit`.
+    pub fn pass_until_rates(&mut self, limit: Duration) -> Result<(), Failure> {
+        let begin = Instant::now();
+        while begin.elapsed() < limit {
+            let snapshot = self.moment().snapshot;
+            let looks = snapshot.sources.get(&Source::Machine).is_some_and(|s| s.is_live());
+            if !looks || snapshot.machine.cpu.is_some() {
+                break;
+            }
+            self.live.wait(limit.saturating_sub(begin.elapsed()))?;
+        }
+        Ok(())
+    }
+
     /// Takes in what comes for a while; ends early when `done` says so.
     pub fn pass_for(&mut self, time: Duration) -> Result<bool, Failure> {
         let begin = Instant::now();

@@ -6,7 +6,7 @@ use crate::cli::{Input, NodeArgs, PlegFormat};
 use crate::report::{node_json, node_text};
 
 pub(super) fn run(input: &Input, args: &NodeArgs) -> Result<Outcome, Failure> {
-    let moment = input::moment(input)?;
+    let moment = input::moment_with_rates(input)?;
     match args.output {
         PlegFormat::Json => out::json(&node_json(&moment))?,
         PlegFormat::Text => out::text(&node_text(&moment))?,

@@ -186,7 +186,7 @@ fn order(all: &[Victim], knows_use: bool) -> String {
 
 fn busy(view: &NodeView) -> String {
     if view.busy.is_empty() {
-        return "  what pods use of them is not known\n".into();
+        return "  what pods use of them is not known: it takes two looks at the machine\n".into();
     }
     let names = ["USES", "SHARE", "REQUEST", "LIMIT"].map(|n| (n, Align::Right));
     let mut table = Columns::new(std::iter::once(("POD", Align::Left)).chain(names).chain([("OVER", Align::Left)]));

@@ -24,6 +24,8 @@ use systemctl::Systemctl;
 
 /// How often everything is looked at.
 const EVERY: Duration = Duration::from_secs(10);
+/// Between the first two: what is used in a time needs both.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What is looked at.
 #[derive(Clone, Debug)]
@@ -178,8 +180,9 @@ impl MachineSource {
                 return Err(self.failure(Miss::Denied));
             }
             out.live().await;
+            let pause = if first { self.every.min(SOON) } else { self.every };
             (before, first) = (now, false);
-            tokio::time::sleep(self.every).await;
+            tokio::time::sleep(pause).await;
         }
     }
 
