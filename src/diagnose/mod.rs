@@ -128,7 +128,7 @@ impl Doctor<'_> {
     pub fn node(&self, name: &str, only_logs: bool) -> Diagnosis {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
-        let quiet = extract::quiet(self.snapshot).filter(|_| only_logs);
+        let quiet = if only_logs { extract::quiet(self.snapshot) } else { None };
         let plain = quiet.map(|line| {
             let evidence = vec![Evidence::new(line.source, Some(line.at), line.text.clone())];
             self.plain(HEALTHY, Place::Node.name(), &vars, evidence)

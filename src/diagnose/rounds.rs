@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::finding::{Diagnosis, Finding};
-use super::{Doctor, HEALTHY};
-use crate::model::{Lines, Snapshot};
+use super::{Doctor, HEALTHY, extract};
+use crate::model::Snapshot;
 use crate::objects::{Event, Node};
 use crate::observation::Time;
 use crate::pipeline::{Placed, Placer, Stage};
@@ -15,6 +15,9 @@ use crate::text::Text;
 
 /// The node's diagnosis rests on many sources and is cheap: it is made again at most so often, milliseconds.
 const NODE_EVERY_MS: i64 = 1000;
+
+/// Where a registry is away many lines come for many pods: these are diagnosed again for them at most so often, milliseconds.
+const PULLS_EVERY_MS: i64 = 5000;
 
 struct Kept {
     pod: Placed,
@@ -28,25 +31,27 @@ struct Kept {
 enum Around {
     Nothing,
     Elsewhere(Arc<Vec<Arc<Event>>>),
-    Lines(Arc<Lines>),
+    /// What `extract::pulls` says of the lines.
+    Pulls(u64),
     Nodes(Vec<Arc<Node>>),
 }
 
 impl Around {
-    fn of(stage: Stage, snapshot: &Snapshot) -> Self {
+    fn of(stage: Stage, snapshot: &Snapshot, pulls: u64) -> Self {
         match stage {
             Stage::Scheduling => Self::Elsewhere(snapshot.events_elsewhere.clone()),
-            Stage::Image => Self::Lines(snapshot.lines.clone()),
+            Stage::Image => Self::Pulls(pulls),
             Stage::Terminating => Self::Nodes(snapshot.nodes.clone()),
             _ => Self::Nothing,
         }
     }
 
-    fn is_unchanged(&self, snapshot: &Snapshot) -> bool {
+    /// `age` is that of the diagnosis, milliseconds.
+    fn is_unchanged(&self, snapshot: &Snapshot, pulls: u64, age: i64) -> bool {
         match self {
             Self::Nothing => true,
             Self::Elsewhere(events) => Arc::ptr_eq(events, &snapshot.events_elsewhere),
-            Self::Lines(lines) => Arc::ptr_eq(lines, &snapshot.lines),
+            Self::Pulls(before) => *before == pulls || (0..PULLS_EVERY_MS).contains(&age),
             Self::Nodes(nodes) => {
                 let same = nodes.iter().zip(&snapshot.nodes).all(|(a, b)| Arc::ptr_eq(a, b));
                 same && nodes.len() == snapshot.nodes.len()
@@ -104,12 +109,13 @@ impl Rounds {
         self.kept.retain(|key, _| snapshot.pods.contains_key(key));
         let mut until: Option<Time> = None;
         let mut pods = BTreeMap::new();
+        let pulls = if placed.iter().any(|p| p.place.stage == Stage::Image) { extract::pulls(snapshot) } else { 0 };
         for pod in placed {
             let key = &pod.facts.key;
             let still = self.kept.get(key).filter(|kept| {
                 Arc::ptr_eq(&kept.pod.facts, &pod.facts)
                     && Arc::ptr_eq(&kept.pod.place, &pod.place)
-                    && kept.around.is_unchanged(snapshot)
+                    && kept.around.is_unchanged(snapshot, pulls, (now - kept.made).num_milliseconds())
                     && kept.made <= now
                     && kept.diagnosis.holds_until.is_none_or(|at| now < at)
             });
@@ -121,7 +127,7 @@ impl Rounds {
                     let diagnosis = Arc::new(made);
                     let kept = Kept {
                         pod: pod.clone(),
-                        around: Around::of(pod.place.stage, snapshot),
+                        around: Around::of(pod.place.stage, snapshot, pulls),
                         made: now,
                         diagnosis: diagnosis.clone(),
                     };

@@ -3,7 +3,7 @@
 
 use super::Subject;
 use crate::model::{Exit, Line, never_ran};
-use crate::objects::Event;
+use crate::objects::{ContainerSpec, Event};
 use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPlace, Stage, StageState};
 use crate::runbook::{Kind, Signal};
@@ -133,7 +133,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
         return Some(("hook", Text::default()));
     }
     let own = s.facts.log_lines().filter(|line| line.source == Source::KubeletLog);
-    let told = own.filter_map(|line| Some((probe_verdict(&line.text, &c.name)?, line)));
+    let told = own.filter_map(|line| Some((probe_verdict(s, &line.text, &c.name)?, line)));
     let within = |line: &Line| {
         end.at.is_some_and(|at| {
             (at - line.first).num_seconds() >= -KILL_WITHIN_S && (at - line.at).num_seconds() <= grace + KILL_WITHIN_S
@@ -143,15 +143,25 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
 }
 
 /// What the kubelet's log says of a container that it kills for a probe: the verdict, or the reason of the kill
-/// (`computePodActions` and `syncLoopIteration`, from level 1 on).
-fn probe_verdict(text: &str, container: &str) -> Option<&'static str> {
-    for word in ["liveness", "startup"] {
+/// (`computePodActions` and `syncLoopIteration`, from level 1 on). The verdict names the pod alone.
+fn probe_verdict(s: &Subject, text: &str, container: &str) -> Option<&'static str> {
+    ["liveness", "startup"].into_iter().find(|word| {
         let verdict = text.starts_with("SyncLoop (probe)") && text.contains("unhealthy") && text.contains(word);
-        if verdict || text.contains(&format!("{container} failed {word} probe, will be restarted")) {
-            return Some(word);
-        }
+        verdict && alone_has(s, word, container)
+            || text.contains(&format!("Container {container} failed {word} probe, will be restarted"))
+    })
+}
+
+/// No other container of the pod can be meant by a verdict of that probe.
+fn alone_has(s: &Subject, probe: &str, container: &str) -> bool {
+    let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
+    let has =
+        |c: &&ContainerSpec| if probe == "liveness" { c.liveness_probe.is_some() } else { c.startup_probe.is_some() };
+    let mut having = specs.filter(has).map(|c| &c.name).peekable();
+    if having.peek().is_none() {
+        return s.placed.place.containers.len() == 1;
     }
-    None
+    having.all(|name| name == container)
 }
 
 /// The kernel's own word that it killed a process of this pod, for a container whose end does not say so.
@@ -233,5 +243,6 @@ mod tests {
         );
         assert_eq!(word("SyncLoop (probe) probe=readiness status=not ready"), "killed");
         assert_eq!(word("Container other failed liveness probe, will be restarted"), "killed");
+        assert_eq!(word("Container my-c failed liveness probe, will be restarted"), "killed", "c is not my-c");
     }
 }

@@ -2,6 +2,7 @@
 //! probe that is well again.
 //! It must not judge a line by its age alone: that is `over`'s.
 
+use super::image;
 use super::over::says_api;
 use crate::diagnose::area;
 use crate::model::{Line, Lines};
@@ -46,7 +47,7 @@ impl<'a> Healed<'a> {
     pub fn takes_back(&self, line: &Line) -> bool {
         let text = line.text.as_str();
         let before = |at: Option<Time>| at.is_some_and(|at| at > line.at);
-        let pulled = self.pulled.iter().any(|(image, at)| *at > line.at && text.contains(image));
+        let pulled = self.pulled.iter().any(|(image, at)| *at > line.at && image::names(text, image));
         (pulled && area::area(text) == Some(Kind::Pull))
             || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
             || (before(self.sandbox) && matches!(area::area(text), Some(Kind::Pause | Kind::Network | Kind::Sandbox)))
@@ -96,8 +97,10 @@ mod tests {
         let done = (false, Source::RuntimeLog, r#"PullImage "r/a:1" returns image reference "sha256:aa""#);
         assert_eq!(told(&[failed, done]), "none.healthy");
         assert_eq!(told(&[done, failed]), "image.dns", "it failed again");
-        let other = (false, Source::RuntimeLog, r#"PullImage "r/b:1" returns image reference "sha256:bb""#);
-        assert_eq!(told(&[failed, other]), "image.dns");
+        for other in ["r/b:1", "r/a", "r/a:10", ""] {
+            let other = format!(r#"PullImage "{other}" returns image reference "sha256:bb""#);
+            assert_eq!(told(&[failed, (false, Source::RuntimeLog, &other)]), "image.dns", "{other}");
+        }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Owns the signals in log lines, of every log.
 //! It must not keep a line: the model bounds them.
 
+use std::hash::{Hash, Hasher};
+
 use super::Subject;
 use super::events::{hook_word, probe_word, schedule};
 use super::healed::Healed;
+use super::image;
 use super::over::is_over;
 use crate::diagnose::area;
 use crate::diagnose::scheduler::split;
@@ -69,12 +72,28 @@ fn of_images(s: &Subject, since: &dyn Fn(&&Line) -> bool, out: &mut Vec<Signal>)
     let waits = |name: &Text| s.placed.place.containers.iter().any(|c| c.name == *name && c.stage == Stage::Image);
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
     let images: Vec<&str> = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str()).collect();
-    let names = |line: &&Line| {
-        matches!(line.source, Source::RuntimeLog | Source::KubeletLog) && images.iter().any(|i| line.text.contains(i))
-    };
-    let healed = Healed::of(std::iter::once(&*s.snapshot.lines));
-    let own = s.snapshot.lines.iter().filter(|line| since(line) && names(line) && !healed.takes_back(line));
-    own.for_each(|line| one(line, out));
+    let names = |line: &&Line| may_tell_of_pull(line) && images.iter().any(|image| image::names(&line.text, image));
+    let own: Vec<&Line> = s.snapshot.lines.iter().filter(|line| since(line) && names(line)).collect();
+    if !own.is_empty() {
+        let healed = Healed::of(std::iter::once(&*s.snapshot.lines));
+        own.into_iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
+    }
+}
+
+fn may_tell_of_pull(line: &Line) -> bool {
+    matches!(line.source, Source::RuntimeLog | Source::KubeletLog)
+}
+
+/// What changes when a line comes, again or for the first time, that may tell of a pull: the diagnosis of pods that wait for
+/// an image rests on these, and on no other line of the node.
+pub(in crate::diagnose) fn pulls(snapshot: &Snapshot) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    for line in snapshot.lines.iter().filter(|line| may_tell_of_pull(line)) {
+        if ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word)) {
+            (line.first, line.at, line.count).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec<Signal>) {

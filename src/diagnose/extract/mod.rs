@@ -5,13 +5,14 @@ mod absent;
 mod ends;
 mod events;
 mod healed;
+mod image;
 mod lines;
 mod node;
 mod over;
 mod status;
 
 pub(super) use absent::standing;
-pub(super) use lines::quiet;
+pub(super) use lines::{pulls, quiet};
 
 use crate::model::{PodFacts, Snapshot};
 use crate::objects::Event;
