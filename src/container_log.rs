@@ -1,9 +1,14 @@
-//! Owns what passes between who reads a container's log and who shows it: which log, its lines, what became of it.
-//! It must not read, keep or draw a line. These lines are no observations: they may hold secrets, and nothing records them.
+//! Owns what passes between who reads a container's log and who shows it: which log, its lines, what became of it, how many
+//! are held. It must not read or draw a line. These lines are no observations: they may hold secrets, and nothing records them.
+
+use std::collections::VecDeque;
 
 use chrono::{DateTime, Utc};
 
 use crate::text::Text;
+
+/// Most lines of a log that are held, and their bytes.
+pub const MOST: (usize, usize) = (10_000, 4 << 20);
 
 /// Which run of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +72,17 @@ pub enum LogPlace {
     Recording,
 }
 
+/// What stands before the lines that are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing, as far as it is known.
+    None,
+    /// Lines that can be asked for.
+    More,
+    /// Lines that cannot be had: more than are held, or than a server gives.
+    LeftOut,
+}
+
 /// What is new of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogNews {
@@ -85,8 +101,8 @@ pub enum LogNews {
     Older {
         /// The lines.
         lines: Vec<LogLine>,
-        /// There are still older ones.
-        more: bool,
+        /// What stands before them.
+        rest: Rest,
     },
     /// More came than could be told, and is left out here.
     Skipped {
@@ -104,8 +120,10 @@ pub enum LogNews {
     },
     /// Something to be said between the lines: the file was cut, the pod is gone.
     Said(Text),
-    /// Everything that there is was told, and what is not followed ends here.
+    /// Everything that was there when it was asked for was told. What is not followed ends here.
     End,
+    /// Nothing more will ever come, for this reason.
+    Over(Text),
     /// It can be read nowhere; why, for each place that was tried. It is tried again.
     Nowhere(Vec<Text>),
 }
@@ -126,5 +144,114 @@ impl LogRequest {
     pub fn is_plain(&self) -> bool {
         let plain = |name: &Text| !name.is_empty() && !name.contains(['/', '\0']) && *name != "." && *name != "..";
         [&self.namespace, &self.pod, &self.uid, &self.container].into_iter().all(plain)
+    }
+}
+
+/// The last lines of a log, as many as are held.
+#[derive(Debug)]
+pub struct LastLines {
+    most: usize,
+    lines: VecDeque<LogLine>,
+    bytes: usize,
+    cut: bool,
+}
+
+impl LastLines {
+    /// No line yet, and never more than `most`, nor than [`MOST`].
+    pub fn new(most: usize) -> Self {
+        Self { most: most.min(MOST.0), lines: VecDeque::new(), bytes: 0, cut: false }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// None.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Lines were left out before the first.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// There is no room for a line before the first.
+    pub fn is_full(&self) -> bool {
+        self.cut || self.lines.len() >= self.most
+    }
+
+    /// Puts lines behind the last; the first make room.
+    pub fn push(&mut self, lines: Vec<LogLine>) {
+        for line in lines {
+            self.bytes += line.text.len();
+            self.lines.push_back(line);
+            while self.lines.len() > self.most || self.bytes > MOST.1 {
+                let Some(gone) = self.lines.pop_front() else { break };
+                self.bytes -= gone.text.len();
+                self.cut = true;
+            }
+        }
+    }
+
+    /// Puts lines before the first, as far as there is room; none where some were left out between.
+    pub fn push_before(&mut self, lines: Vec<LogLine>) {
+        for line in lines.into_iter().rev() {
+            self.cut |= self.is_full() || self.bytes + line.text.len() > MOST.1;
+            if self.cut {
+                return;
+            }
+            self.bytes += line.text.len();
+            self.lines.push_front(line);
+        }
+    }
+
+    /// The lines.
+    pub fn into_vec(self) -> Vec<LogLine> {
+        self.lines.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(texts: impl IntoIterator<Item = String>) -> Vec<LogLine> {
+        texts.into_iter().map(|t| LogLine { at: None, stream: Stream::Out, text: t.as_str().into() }).collect()
+    }
+
+    fn texts(last: LastLines) -> Vec<String> {
+        last.into_vec().into_iter().map(|l| l.text.to_string()).collect()
+    }
+
+    #[test]
+    fn the_last_lines_are_held_and_no_hole_is_between_them() {
+        let named = |names: &str| lines(names.chars().map(String::from));
+        let mut last = LastLines::new(4);
+        last.push(named("de"));
+        last.push_before(named("abc"));
+        assert!(last.is_cut() && last.is_full());
+        assert_eq!(texts(last), ["b", "c", "d", "e"]);
+        let mut last = LastLines::new(4);
+        last.push(named("cdefg"));
+        last.push_before(named("ab"));
+        assert_eq!(texts(last), ["d", "e", "f", "g"]);
+        let mut none = LastLines::new(0);
+        none.push(named("a"));
+        assert!(none.is_empty() && none.is_full());
+    }
+
+    #[test]
+    fn lines_and_bytes_are_bounded() {
+        let mut many = LastLines::new(usize::MAX);
+        many.push(lines((0..20_000).map(|i| i.to_string())));
+        assert_eq!((many.len(), many.is_cut()), (MOST.0, true));
+        let mut long = LastLines::new(usize::MAX);
+        (0..3000).for_each(|_| long.push(lines(["x".repeat(4000)])));
+        assert_eq!((long.len(), long.is_full()), (MOST.1 / 4000, true));
+        let mut older = LastLines::new(usize::MAX);
+        older.push_before(lines((0..3000).map(|_| "x".repeat(4000))));
+        assert_eq!((older.len(), older.is_cut()), (MOST.1 / 4000, true));
     }
 }

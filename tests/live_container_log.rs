@@ -72,6 +72,8 @@ struct Seen {
     lines: Vec<String>,
     older: Vec<String>,
     said: Vec<String>,
+    /// Lines that were told when all of before was.
+    ends: Vec<usize>,
     nowhere: Vec<String>,
 }
 
@@ -82,13 +84,14 @@ impl Seen {
             match news {
                 LogNews::Begin { place, .. } => self.place = Some(place),
                 LogNews::Lines(lines) => self.lines.extend(texts(lines)),
-                LogNews::Older { lines, more } => {
+                LogNews::Older { lines, rest } => {
                     self.older.extend(texts(lines));
-                    self.said.push(format!("older, more: {more}"));
+                    self.said.push(format!("older, rest: {rest:?}"));
                 }
                 LogNews::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
                 LogNews::Said(text) => self.said.push(text.to_string()),
-                LogNews::End => {}
+                LogNews::End => self.ends.push(self.lines.len()),
+                LogNews::Over(text) => self.said.push(format!("over: {text}")),
                 LogNews::Skipped { .. } => self.said.push("skipped".into()),
                 LogNews::Nowhere(why) => self.nowhere = why.iter().map(ToString::to_string).collect(),
             }
@@ -132,7 +135,7 @@ async fn files_come_first_and_are_followed() {
     let (log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
     seen.until(&log, "the run before", |s| s.lines == ["one", "two"]).await;
     log.older();
-    seen.until(&log, "that there is no more", |s| s.said == ["older, more: false"]).await;
+    seen.until(&log, "that there is no more", |s| s.said == ["older, rest: None"]).await;
 }
 
 #[tokio::test]
@@ -167,10 +170,11 @@ async fn the_api_server_serves_what_files_do_not() {
     seen.until(&log, "the last lines", |s| s.lines.len() == 2000).await;
     assert_eq!((seen.lines[0].as_str(), seen.lines[1999].as_str()), ("line 500", "line 2499"));
     assert_eq!(seen.place, Some(LogPlace::Api(fake.url().into())));
+    seen.until(&log, "the end of what was there, though the log goes on", |s| s.ends == [2000]).await;
     fake.state().logs.get_mut(LOG).unwrap().push_str(&served(2499, "what came later"));
     seen.until(&log, "what is followed", |s| s.lines.last().is_some_and(|l| l == "what came later")).await;
     log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, more: false"]).await;
+    seen.until(&log, "older lines", |s| s.said == ["older, rest: None"]).await;
     assert_eq!((seen.older.len(), seen.older[499].as_str()), (500, "line 499"));
     // The stream ends, as when the container does; what comes within the same second is told once.
     let all = fake.state().logs.remove(LOG).unwrap();
@@ -186,6 +190,20 @@ async fn the_api_server_serves_what_files_do_not() {
     );
     assert!(asked.last().unwrap().contains("sinceTime=2026-03-02T09:41:39Z"), "{asked:?}");
     drop(log);
+}
+
+#[tokio::test]
+async fn of_a_long_log_a_server_gives_the_end_and_it_is_told_that_there_is_more() {
+    let node = Node::new("long");
+    let fake = FakeApi::start(&Certificates::new(), 0).await;
+    let lines: String = (0..12_000).map(|i| served(i % 3600, &format!("line {i}"))).collect();
+    fake.state().logs.insert(LOG.into(), lines);
+    let reader = node.reader(Ok(node.access(&fake.kubeconfig("token: t0"))), Err("no kubelet".into()));
+    let (log, mut seen) = (reader.open(LogRequest { follow: false, ..request(Instance::Current) }), Seen::default());
+    seen.until(&log, "the last lines", |s| s.ends == [2000]).await;
+    log.older();
+    seen.until(&log, "older lines", |s| s.said == ["older, rest: LeftOut"]).await;
+    assert_eq!((seen.older.len(), seen.older[0].as_str(), seen.older[7999].as_str()), (8000, "line 2000", "line 9999"));
 }
 
 #[tokio::test]

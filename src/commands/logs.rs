@@ -1,25 +1,23 @@
 //! Owns `kpodtrace logs`: which container is meant, and its lines on standard output.
 //! It must not print a line that was not made safe, nor mix what it says itself with what a container wrote.
 
-use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
 use chrono::SecondsFormat;
 
+use super::log_print::{Printing, Step};
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace, LogRequest};
+use crate::container_log::{Instance, LogLine, LogNews, LogRequest};
 use crate::observe::OpenLog;
 use crate::pipeline::Placed;
 use crate::session::RecordedLog;
 use crate::text::Text;
-use crate::view::{Asked, LogChoice, Moment, first_choice, left_out, log_choices, log_commands, log_request};
+use crate::view::{Asked, LogChoice, Moment, first_choice, log_choices, log_commands, log_request};
 
 /// Between two looks at what has come.
 const EVERY: Duration = Duration::from_millis(50);
-/// Most lines that are printed of what was written before.
-const MOST: usize = 10_000;
 
 pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
@@ -30,7 +28,7 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
         let (request, choice) = asked(&moment, args)?;
         let mut log = RecordedLog::new(request.clone());
         log.look(&moment);
-        return Print::new(args, request, choice).all(|| log.take(), || {});
+        return Log { args, request, choice }.print(|| log.take(), || {});
     }
     let mut observed = live::observe(input, runbook::own(input)?)?;
     let moment = observed.moment();
@@ -38,8 +36,11 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
         return Err(live::blind(&moment));
     }
     let (request, choice) = asked(&moment, args)?;
-    let log = observed.logs.open(request.clone());
-    Print::new(args, request, choice).all(|| log.take(), || OpenLog::older(&log))
+    // The log alone is read from here on: the sources end when nobody receives.
+    let logs = observed.logs;
+    drop(observed.live);
+    let log = logs.open(request.clone());
+    Log { args, request, choice }.print(|| log.take(), || OpenLog::older(&log))
 }
 
 /// The log that is meant.
@@ -88,115 +89,32 @@ fn asked(moment: &Moment, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Fa
     }
 }
 
-/// What is printed of one log.
-struct Print<'a> {
+/// Where one log is printed.
+struct Log<'a> {
     args: &'a LogsArgs,
     request: LogRequest,
     choice: LogChoice,
-    /// What was written before; None once that is printed.
-    before: Option<VecDeque<LogLine>>,
-    /// There are older lines that can be asked for.
-    older: bool,
-    /// They were asked for.
-    asked: bool,
 }
 
-impl<'a> Print<'a> {
-    fn new(args: &'a LogsArgs, request: LogRequest, choice: LogChoice) -> Self {
-        Self { args, request, choice, before: Some(VecDeque::new()), older: false, asked: false }
-    }
-
+impl Log<'_> {
     /// Prints what `take` brings, until all was told; `ask` asks for older lines.
-    fn all(mut self, mut take: impl FnMut() -> Vec<LogNews>, ask: impl Fn()) -> Result<Outcome, Failure> {
+    fn print(&self, mut take: impl FnMut() -> Vec<LogNews>, ask: impl Fn()) -> Result<Outcome, Failure> {
+        let mut printing = Printing::new(self.args.follow, self.args.tail);
         loop {
-            let all = take();
-            // A stream that is followed does not say which of its lines was the last of before.
-            let waits = self.before.as_ref().is_some_and(|before| !before.is_empty());
-            if all.is_empty() && self.args.follow && waits && !self.asked {
-                self.print_before()?;
-            }
-            for news in all {
-                let enough = self.news(news, &ask)?;
-                if enough && !self.args.follow {
-                    return Ok(Outcome::Done);
+            for step in take().into_iter().flat_map(|news| printing.news(news)) {
+                match step {
+                    Step::Place(place) => {
+                        out::note(&format!("{} of {}: {place}", self.choice.name.one_line(), self.args.pod));
+                    }
+                    Step::Print(lines) => out::text(&text(&lines, self.args.timestamps))?,
+                    Step::Note(text) => out::note(&text),
+                    Step::AskOlder => ask(),
+                    Step::End => return Ok(Outcome::Done),
+                    Step::Fail(why) => return Err(self.nowhere(&why)),
                 }
             }
             thread::sleep(EVERY);
         }
-    }
-
-    fn wanted(&self) -> usize {
-        self.args.tail.unwrap_or(MOST).min(MOST)
-    }
-
-    /// Takes news in; true when all that was written before is printed.
-    fn news(&mut self, news: LogNews, ask: &impl Fn()) -> Result<bool, Failure> {
-        match news {
-            LogNews::Begin { place, older, .. } => {
-                (self.before, self.older) = (Some(VecDeque::new()), older);
-                out::note(&format!("{} of {}: {}", self.choice.name.one_line(), self.args.pod, words(&place)));
-            }
-            LogNews::Lines(lines) => match &mut self.before {
-                Some(before) => before.extend(lines),
-                None => self.print(lines)?,
-            },
-            LogNews::Older { lines, more } => {
-                if let Some(before) = &mut self.before {
-                    lines.into_iter().rev().for_each(|line| before.push_front(line));
-                }
-                (self.older, self.asked) = (more, false);
-                return self.enough(ask);
-            }
-            LogNews::End if self.before.is_some() => return self.enough(ask),
-            LogNews::End => return Ok(true),
-            LogNews::Skipped { lines, bytes } => out::note(&left_out(lines, bytes)),
-            LogNews::Restarted { restart, place } => {
-                let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
-                out::note(&format!("container restarted{run}: {}", words(&place)));
-            }
-            LogNews::Said(text) => {
-                out::note(&text.one_line());
-                // What a stream brought before it ended is all there is.
-                self.print_before()?;
-            }
-            LogNews::Nowhere(why) => return Err(self.nowhere(&why)),
-        }
-        Ok(false)
-    }
-
-    /// Prints what was written before once there is as much as is wanted, else asks for more.
-    fn enough(&mut self, ask: &impl Fn()) -> Result<bool, Failure> {
-        let held = self.before.as_ref().map_or(0, VecDeque::len);
-        if held < self.wanted() && self.older {
-            ask();
-            self.asked = true;
-            return Ok(false);
-        }
-        if (self.older || held > self.wanted()) && self.args.tail.is_none() {
-            out::note(&format!("older lines left out: {MOST} are printed"));
-        }
-        self.print_before()?;
-        Ok(true)
-    }
-
-    fn print_before(&mut self) -> Result<(), Failure> {
-        let mut before: Vec<LogLine> = self.before.take().unwrap_or_default().into();
-        let cut = before.len().saturating_sub(self.wanted());
-        self.print(before.split_off(cut))
-    }
-
-    fn print(&self, lines: Vec<LogLine>) -> Result<(), Failure> {
-        let mut text = String::new();
-        for line in lines {
-            if self.args.timestamps {
-                let at = line.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Millis, true));
-                text.push_str(&at.unwrap_or_else(|| "-".into()));
-                text.push(' ');
-            }
-            text.push_str(&line.text.replace('\n', " "));
-            text.push('\n');
-        }
-        out::text(&text)
     }
 
     fn nowhere(&self, why: &[Text]) -> Failure {
@@ -209,11 +127,16 @@ impl<'a> Print<'a> {
     }
 }
 
-fn words(place: &LogPlace) -> String {
-    match place {
-        LogPlace::File(path) => path.one_line().into_owned(),
-        LogPlace::Api(server) => format!("API server {}", server.one_line()),
-        LogPlace::Kubelet(server) => format!("kubelet {}", server.one_line()),
-        LogPlace::Recording => "all that the recording has".into(),
+fn text(lines: &[LogLine], timestamps: bool) -> String {
+    let mut text = String::new();
+    for line in lines {
+        if timestamps {
+            let at = line.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Millis, true));
+            text.push_str(&at.unwrap_or_else(|| "-".into()));
+            text.push(' ');
+        }
+        text.push_str(&line.text.replace('\n', " "));
+        text.push('\n');
     }
+    text
 }

@@ -9,6 +9,7 @@ mod explain;
 mod fail;
 mod input;
 mod live;
+mod log_print;
 mod logs;
 mod node;
 mod out;

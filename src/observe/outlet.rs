@@ -33,6 +33,12 @@ impl Outlet {
         Self { room: Some(room), ..self }
     }
 
+    /// Ends when nobody listens any more.
+    pub fn closed(&self) -> impl Future<Output = ()> + use<> {
+        let tx = self.tx.clone();
+        async move { tx.closed().await }
+    }
+
     /// Which source speaks.
     pub fn source(&self) -> Source {
         self.source

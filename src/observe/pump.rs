@@ -45,6 +45,7 @@ async fn run(mut rx: mpsc::Receiver<Observation>, tx: mpsc::Sender<Observation>,
         roomy.send_if_modified(|told| std::mem::replace(told, room) != room);
         tokio::select! {
             biased;
+            () = tx.closed() => return,
             permit = tx.reserve(), if !queue.is_empty() => {
                 let Ok(permit) = permit else { return };
                 if let Some(observation) = queue.pop() {

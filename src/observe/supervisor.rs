@@ -71,8 +71,16 @@ impl BackOff {
     }
 }
 
-/// Runs a source for ever, or until it says that it cannot work here.
-pub async fn supervise(mut source: impl Attempt, mut out: Outlet, back_off: BackOff) {
+/// Runs a source until it says that it cannot work here, or nobody listens any more.
+pub async fn supervise(source: impl Attempt, out: Outlet, back_off: BackOff) {
+    let closed = out.closed();
+    tokio::select! {
+        () = try_again(source, out, back_off) => {}
+        () = closed => {}
+    }
+}
+
+async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff) {
     let mut failures = 0;
     out.state(SourceState::Connecting).await;
     loop {
@@ -110,6 +118,7 @@ fn jitter() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::{Clock, Pump, pump};
 
     #[test]
     fn delays_double_to_a_limit_and_never_vanish() {
@@ -125,5 +134,23 @@ mod tests {
         let quick: Vec<_> = Source::ALL.into_iter().filter(|source| longest(source) == 4).collect();
         assert_eq!(quick, [Source::Cri, Source::Pulls, Source::KubeletHealth]);
         assert!(Source::ALL.iter().filter(|source| !quick.contains(source)).all(|source| longest(source) == 15));
+    }
+
+    #[tokio::test]
+    async fn a_source_ends_when_nobody_receives() {
+        struct Forever;
+        impl Attempt for Forever {
+            async fn attempt(&mut self, _: &mut Outlet) -> Failure {
+                std::future::pending().await
+            }
+        }
+        let (Pump { tx, mut rx, .. }, pumping) = pump();
+        let out = Outlet::new(Source::Cri, Clock::begin(), tx);
+        let tasks = [tokio::spawn(supervise(Forever, out, BackOff::default())), tokio::spawn(pumping)];
+        assert!(rx.recv().await.is_some());
+        drop(rx);
+        for task in tasks {
+            tokio::time::timeout(Duration::from_secs(20), task).await.unwrap().unwrap();
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::log_lines::{Held, Lines};
 use super::pane::Pane;
-use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest};
+use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest, Rest};
 use crate::pipeline::Placed;
 use crate::text::Text;
 use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
@@ -45,6 +45,8 @@ pub struct LogPane {
     pub restart: Option<u32>,
     /// Why it can be read nowhere.
     pub nowhere: Vec<Text>,
+    /// Nothing more will come.
+    pub over: bool,
     /// What stands before them.
     pub older: Older,
     /// The last line is kept in sight.
@@ -86,6 +88,7 @@ impl LogPane {
             place: None,
             restart: None,
             nowhere: Vec::new(),
+            over: false,
             older: Older::None,
             follow: true,
             fresh: 0,
@@ -143,7 +146,6 @@ impl LogPane {
         let words = std::mem::take(&mut self.words);
         self.clear();
         (self.follow, self.place, self.restart) = (true, None, None);
-        self.nowhere.clear();
         self.lines.search(&words);
         self.words = words;
         LogAsk::Open(Box::new(self.request()))
@@ -152,6 +154,8 @@ impl LogPane {
     fn clear(&mut self) {
         self.lines = Lines::default();
         self.lines.search(&self.words);
+        self.nowhere.clear();
+        self.over = false;
         (self.older, self.fresh, self.cursor, self.top, self.inside) = (Older::None, 0, 0, (0, 0), 0);
     }
 
@@ -183,7 +187,6 @@ impl LogPane {
         match news {
             LogNews::Begin { place, restart, older } => {
                 self.clear();
-                self.nowhere.clear();
                 (self.place, self.restart) = (Some(place), restart);
                 self.older = if older { Older::Some } else { Older::None };
             }
@@ -195,10 +198,10 @@ impl LogPane {
                     self.older = Older::None;
                 }
             }
-            LogNews::Older { lines, more } => {
+            LogNews::Older { lines, rest } => {
                 self.lines.push_before(lines);
-                self.older = if more && self.lines.has_room() { Older::Some } else { Older::None };
-                self.lines.cut |= more && self.older == Older::None;
+                self.older = if rest == Rest::More && self.lines.has_room() { Older::Some } else { Older::None };
+                self.lines.cut |= rest != Rest::None && self.older == Older::None;
             }
             LogNews::Skipped { lines, bytes } => self.mark(left_out(lines, bytes)),
             LogNews::Restarted { restart, place } => {
@@ -209,7 +212,17 @@ impl LogPane {
             LogNews::Said(text) => self.mark(text.one_line().into_owned()),
             // The screen waits for more.
             LogNews::End => {}
-            LogNews::Nowhere(why) => self.nowhere = why,
+            LogNews::Over(why) => {
+                self.over = true;
+                self.mark(why.one_line().into_owned());
+            }
+            LogNews::Nowhere(why) => {
+                if !self.lines.is_empty() {
+                    let all: Vec<_> = why.iter().map(Text::one_line).collect();
+                    self.mark(format!("cannot be read any more: {}; it is tried again", all.join("; ")));
+                }
+                self.nowhere = why;
+            }
         }
         if self.follow {
             self.cursor = self.lines.last();
@@ -225,7 +238,7 @@ impl LogPane {
     pub fn move_by(&mut self, step: isize) -> Option<LogAsk> {
         let (page, rows) = self.page;
         let to = self.inside.saturating_add_signed(step);
-        let stays = rows > page && if step < 0 { self.inside > 0 } else { self.inside + page < rows };
+        let stays = rows > page && if step < 0 { self.inside > 0 } else { self.inside.saturating_add(page) < rows };
         if stays {
             self.follow &= step > 0;
             self.inside = to.min(rows - page);

@@ -18,10 +18,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::advice::{folded, hung};
 use super::cells::{cut, cut_middle, flow, put, put_line, width};
 use super::log::{LogPane, Older};
-use super::log_lines::{Held, MOST};
+use super::log_lines::Held;
 use super::scroll::View;
 use super::theme::{Role, Theme};
-use crate::container_log::{Instance, LogPlace, Stream};
+use crate::container_log::{Instance, LogPlace, MOST, Stream};
 use crate::view::clock;
 
 /// Cells of the mark, of the time, of the stream.
@@ -203,6 +203,8 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     first.push(match (pane.follow, pane.fresh) {
         _ if pane.lines.is_empty() => Span::raw(""),
+        _ if pane.over => muted("nothing more comes".into()),
+        _ if !pane.nowhere.is_empty() => Span::styled("cannot be read any more", theme.style(Role::Slow)),
         // It has ended: nothing more comes.
         (true, _) if pane.instance == Instance::Previous => Span::raw(""),
         (true, _) => Span::styled("FOLLOW", theme.style(Role::Good)),

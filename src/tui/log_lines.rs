@@ -4,11 +4,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::container_log::{LogLine, Stream};
+use crate::container_log::{LogLine, MOST, Stream};
 use crate::observation::Time;
-
-/// Most lines that are held, and their bytes.
-pub const MOST: (usize, usize) = (10_000, 4 << 20);
 
 /// A line that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +108,10 @@ impl Lines {
 
     /// Puts lines before the first, as far as there is room.
     pub fn push_before(&mut self, lines: Vec<LogLine>) {
+        if self.cut {
+            // Lines between them were left out meanwhile.
+            return;
+        }
         for line in lines.into_iter().rev().map(Held::from) {
             if self.held.len() >= MOST.0 || self.bytes + line.text().len() > MOST.1 {
                 self.cut = true;
@@ -252,6 +253,9 @@ mod tests {
         let text = "y".repeat(4000);
         (0..3000).for_each(|_| long.push(line(&text).into()));
         assert!(long.bytes <= MOST.1 && long.len() > 1000);
+        let first = long.first();
+        long.push_before(vec![line("older")]);
+        assert_eq!(long.first(), first, "what stood between made room");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use crate::container_log::LogLine;
+use crate::container_log::{LogLine, Rest};
 use crate::decode::{LogDecoder, LogForm, first_begin};
 use crate::observe::discover::open_below;
 
@@ -26,6 +26,8 @@ pub struct Before {
     /// Rotated files, newest last.
     earlier: Vec<PathBuf>,
     below: Vec<PathBuf>,
+    /// What stood before it was left out of a compressed file that is too long.
+    cut: bool,
 }
 
 #[derive(Debug)]
@@ -37,7 +39,7 @@ enum Bytes {
 impl Before {
     /// What stands before `at` in the open `file`, which is really at `path`.
     pub fn of(file: File, path: &Path, at: u64, below: &[PathBuf]) -> Self {
-        Self { bytes: Bytes::File(file), at, earlier: rotated(path), below: below.to_vec() }
+        Self { bytes: Bytes::File(file), at, earlier: rotated(path), below: below.to_vec(), cut: false }
     }
 
     /// There is something.
@@ -45,22 +47,36 @@ impl Before {
         self.at > 0 || !self.earlier.is_empty()
     }
 
+    /// What stands before what was read.
+    pub fn rest(&self) -> Rest {
+        match (self.is_more(), self.cut) {
+            (true, _) => Rest::More,
+            (false, true) => Rest::LeftOut,
+            (false, false) => Rest::None,
+        }
+    }
+
     /// The bytes of the chunk before, which begin where a line does; none where nothing is left, or it cannot be read.
     pub fn chunk(&mut self) -> Vec<u8> {
         while self.at == 0 {
             let Some(path) = self.earlier.pop() else { return Vec::new() };
             // A file that is gone meanwhile has no lines.
-            if let Ok((bytes, length)) = opened(&path, &self.below) {
-                (self.bytes, self.at) = (bytes, length);
+            if let Ok((bytes, length, cut)) = opened(&path, &self.below) {
+                (self.bytes, self.at, self.cut) = (bytes, length, cut);
+                if cut {
+                    // Lines of these would stand before a hole.
+                    self.earlier.clear();
+                }
             }
         }
         let from = self.at.saturating_sub(CHUNK);
         let mut bytes = self.bytes.between(from, self.at);
-        let begin = if from > 0 { first_begin(&bytes) } else { 0 };
-        bytes.drain(..begin);
+        let begin = if from > 0 || self.cut { first_begin(&bytes) } else { 0 };
         // A line that is longer than a chunk is not waited for.
+        let begin = if begin < bytes.len() { begin } else { 0 };
+        bytes.drain(..begin);
         let begin = from + begin as u64;
-        self.at = if begin < self.at { begin } else { from };
+        self.at = if from > 0 { begin } else { 0 };
         bytes
     }
 
@@ -119,7 +135,8 @@ fn rotated(path: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-fn opened(path: &Path, below: &[PathBuf]) -> io::Result<(Bytes, u64)> {
+/// The bytes, how many, and whether they are the end of more.
+fn opened(path: &Path, below: &[PathBuf]) -> io::Result<(Bytes, u64, bool)> {
     let packed = path.extension().is_some_and(|e| e == "gz");
     let (file, _) = match open_below(path, below) {
         // Packed since it was listed.
@@ -128,20 +145,27 @@ fn opened(path: &Path, below: &[PathBuf]) -> io::Result<(Bytes, u64)> {
     };
     if !packed {
         let length = file.metadata()?.len();
-        return Ok((Bytes::File(file), length));
+        return Ok((Bytes::File(file), length, false));
     }
-    let mut held = Vec::new();
+    let (mut held, mut cut, mut read) = (Vec::new(), false, 0);
     let mut unpacking = MultiGzDecoder::new(file).take(UNPACKED.0);
     let mut piece = vec![0; 64 << 10];
     // One that breaks off has lines all the same.
     while let Ok(count @ 1..) = unpacking.read(&mut piece) {
+        read += count as u64;
         held.extend_from_slice(piece.get(..count).unwrap_or_default());
         if held.len() > 2 * UNPACKED.1 {
             held.drain(..held.len() - UNPACKED.1);
+            cut = true;
         }
     }
+    if read >= UNPACKED.0 {
+        // Its end was not reached: what is held stands before a hole.
+        held.clear();
+        cut = true;
+    }
     let length = held.len() as u64;
-    Ok((Bytes::Held(held), length))
+    Ok((Bytes::Held(held), length, cut))
 }
 
 fn with_gz(path: &Path) -> String {

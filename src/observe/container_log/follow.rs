@@ -94,7 +94,7 @@ impl Follower {
         while lines.is_empty() && self.before.is_more() {
             lines = self.before.lines();
         }
-        LogNews::Older { lines, more: self.before.is_more() }
+        LogNews::Older { lines, rest: self.before.rest() }
     }
 
     /// What came since the last step.
@@ -114,7 +114,7 @@ impl Follower {
             }
             Ok(_) => {}
             // Between its renaming and the new file; or with its pod.
-            Err(_) => self.gone = !self.dir.exists(),
+            Err(_) => self.gone = fs::metadata(&self.dir).is_err_and(|e| e.kind() == io::ErrorKind::NotFound),
         }
         if let Some(next) = self.next_run() {
             self.read_on(&mut news);
@@ -126,7 +126,7 @@ impl Follower {
         if self.gone {
             self.read_on(&mut news);
             self.end(&mut news);
-            news.push(LogNews::Said("the directory of its logs is gone, and the container with it".into()));
+            news.push(LogNews::Over("the directory of its logs is gone, and the container with it".into()));
         }
         if self.idle >= PATIENCE && self.decoder.has_pieces() {
             let mut lines = Vec::new();

@@ -75,7 +75,6 @@ impl LogReader {
         if !request.is_plain() {
             return tray.put(LogNews::Nowhere(vec!["a name of it is none that a container can have".into()]));
         }
-        let mut said = Vec::new();
         loop {
             let mut why = vec![files::read(&self.root, &self.pods, &request, &tray, &mut asked).await];
             for server in &self.servers {
@@ -84,10 +83,7 @@ impl LogReader {
                     Err(why) => why.clone(),
                 });
             }
-            if said != why {
-                tray.put(LogNews::Nowhere(why.clone()));
-                said = why;
-            }
+            tray.put(LogNews::Nowhere(why));
             tokio::time::sleep(AGAIN).await;
             // What was wished for meanwhile was wished of what is not there.
             _ = asked.try_recv();

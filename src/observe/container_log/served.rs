@@ -13,19 +13,19 @@ use super::super::Failure;
 use super::super::api::{ApiAccess, PodLog};
 use super::super::kubelet::{ContainerLog, KubeletClient};
 use super::tray::Tray;
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace, LogRequest};
+use crate::container_log::{Instance, LastLines, LogLine, LogNews, LogPlace, LogRequest, MOST, Rest};
 use crate::decode::{LogDecoder, LogForm};
 use crate::observation::Time;
 use crate::text::Text;
 
 /// Lines that are asked for at first, and at most.
-const TAIL: (usize, usize) = (2000, 10_000);
+const TAIL: (usize, usize) = (2000, MOST.0);
 /// A stream that is silent for so long is asked for anew: a connection that is dead is silent too.
 const SILENCE: Duration = Duration::from_secs(300);
-/// Longest time for an answer that is not followed to come in.
+/// Longest time for older lines to come in, and for the next piece of the last ones.
 const WHOLE: Duration = Duration::from_secs(30);
-/// Between the end of a stream and the next.
-const AGAIN: Duration = Duration::from_secs(3);
+/// Between the end of a stream and the next: at first, and at most where nothing comes.
+const AGAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(30));
 
 /// Who serves.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ enum Answer {
 impl Server {
     /// Reads until nothing more can be read; says why.
     pub async fn read(&self, request: &LogRequest, tray: &Arc<Tray>, asked: &mut mpsc::Receiver<()>) -> Text {
-        let mut log = Log { server: self, request, tray, first: None, last: None, begun: false };
+        let mut log = Log { server: self, request, tray, first: None, last: None };
         match log.begin(asked).await {
             Ok(()) => Text::default(),
             Err(failure) => words(&failure),
@@ -89,54 +89,72 @@ struct Log<'a> {
     tray: &'a Tray,
     /// The first line told.
     first: Option<LogLine>,
-    /// Time of the last line told.
-    last: Option<Time>,
-    /// A stream has ended before.
-    begun: bool,
+    /// Time of the last line told, and how many of that time were.
+    last: Option<(Time, usize)>,
 }
 
 impl Log<'_> {
     async fn begin(&mut self, asked: &mut mpsc::Receiver<()>) -> Result<(), Failure> {
-        let follow = self.request.follow && self.request.instance == Instance::Current;
-        let answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.0), follow)).await?;
+        // A stream that is followed does not say which of its lines was the last of before: those are asked for alone.
+        let answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.0), false)).await?;
         let kubelet = match self.server {
             Server::Kubelet(client) => Some(client.address()),
             Server::Api(_) => None,
         };
         self.tray.put(LogNews::Begin { place: answer.place(kubelet), restart: None, older: true });
-        let mut next = Some(answer);
-        loop {
-            let ended = match next.take() {
-                Some(answer) => self.stream(answer, asked).await,
-                None => Ok(Ended::Stream { told: false, quiet: true }),
-            };
-            match ended {
-                Ok(Ended::Closed) => return Ok(()),
-                Ok(Ended::Stream { told: true, quiet: false }) if follow => {
-                    let why = "the stream ended: the container has ended, or the connection was cut; asked again";
-                    self.tray.put(LogNews::Said(why.into()));
-                }
-                Ok(Ended::Stream { .. }) => self.tray.put(LogNews::End),
-                Err(failure) => {
-                    self.tray.put(LogNews::Said(words(&failure)));
-                    self.tray.put(LogNews::End);
-                }
+        match self.stream(answer, asked, WHOLE).await {
+            Ok(Ended::Closed) => return Ok(()),
+            Ok(Ended::Stream { quiet: false, .. }) => {}
+            Ok(Ended::Stream { .. }) => {
+                self.tray.put(LogNews::Said("the server did not send all lines in time".into()))
             }
+            Err(failure) => self.tray.put(LogNews::Said(words(&failure))),
+        }
+        self.tray.put(LogNews::End);
+        self.follow(asked).await;
+        Ok(())
+    }
+
+    /// Goes on until nobody looks any more.
+    async fn follow(&mut self, asked: &mut mpsc::Receiver<()>) {
+        let follow = self.request.follow && self.request.instance == Instance::Current;
+        let (mut wait, mut ended_said, mut failed) = (Duration::ZERO, false, false);
+        loop {
             loop {
                 tokio::select! {
                     wish = asked.recv() => match wish {
                         Some(()) => self.older().await,
-                        None => return Ok(()),
+                        None => return,
                     },
-                    () = tokio::time::sleep(AGAIN), if follow => break,
+                    () = tokio::time::sleep(wait), if follow => break,
                 }
             }
             let since = match self.last {
-                Some(last) => format!("sinceTime={}", last.to_rfc3339_opts(SecondsFormat::Secs, true)),
+                Some((last, _)) => format!("sinceTime={}", last.to_rfc3339_opts(SecondsFormat::Secs, true)),
                 None => format!("tailLines={}", TAIL.0),
             };
-            // What fails now may be a pod that is being deleted; what was read stays.
-            next = self.server.ask(self.request, &self.query(&since, follow)).await.ok();
+            let ended = match self.server.ask(self.request, &self.query(&since, true)).await {
+                Ok(answer) => self.stream(answer, asked, SILENCE).await,
+                Err(failure) => Err(failure),
+            };
+            wait = match &ended {
+                Ok(Ended::Closed) => return,
+                Ok(Ended::Stream { told: false, quiet: false }) | Err(_) => (2 * wait).clamp(AGAIN.0, AGAIN.1),
+                Ok(Ended::Stream { .. }) => AGAIN.0,
+            };
+            match &ended {
+                Ok(Ended::Stream { told, quiet: false }) if *told || !ended_said => {
+                    let why = "the stream ended: the container has ended, or the connection was cut; asked again";
+                    self.tray.put(LogNews::Said(why.into()));
+                    ended_said = true;
+                }
+                // It may be a pod that is being deleted; what was read stays.
+                Err(failure) if !failed => {
+                    self.tray.put(LogNews::Said(format!("{}; asked again", words(failure)).into()));
+                }
+                _ => {}
+            }
+            failed = ended.is_err();
         }
     }
 
@@ -145,14 +163,19 @@ impl Log<'_> {
         format!("timestamps=true&{which}&follow={follow}&previous={previous}")
     }
 
-    /// Tells what an answer brings, as far as it was not told before.
-    async fn stream(&mut self, mut answer: Answer, asked: &mut mpsc::Receiver<()>) -> Result<Ended, Failure> {
+    /// Tells what an answer brings, as far as it was not told before, until it is silent for so long.
+    async fn stream(
+        &mut self,
+        mut answer: Answer,
+        asked: &mut mpsc::Receiver<()>,
+        silence: Duration,
+    ) -> Result<Ended, Failure> {
         let mut decoder = LogDecoder::new(LogForm::Served);
         // Seconds are asked for: what was told within the last one comes again.
-        let (mut known, mut told) = (self.last, !std::mem::replace(&mut self.begun, true));
+        let (mut known, mut told) = (self.last, false);
         loop {
             let piece = tokio::select! {
-                piece = timeout(SILENCE, answer.next()) => piece,
+                piece = timeout(silence, answer.next()) => piece,
                 wish = asked.recv() => match wish {
                     Some(()) => {
                         self.older().await;
@@ -175,8 +198,15 @@ impl Log<'_> {
                     }
                 },
             };
-            if let Some(last) = known {
-                lines.retain(|line| line.at.is_some_and(|at| at > last));
+            if let Some((last, count)) = &mut known {
+                lines.retain(|line| match line.at {
+                    Some(at) if at == *last => {
+                        let again = *count > 0;
+                        *count = count.saturating_sub(1);
+                        !again
+                    }
+                    at => at.is_some_and(|at| at > *last),
+                });
                 known = known.filter(|_| lines.is_empty());
             }
             told |= !lines.is_empty();
@@ -194,37 +224,59 @@ impl Log<'_> {
         if self.first.is_none() {
             self.first = lines.first().cloned();
         }
-        self.last = lines.iter().filter_map(|line| line.at).max().max(self.last);
+        for at in lines.iter().filter_map(|line| line.at) {
+            self.last = match self.last {
+                Some((last, count)) if at == last => Some((last, count + 1)),
+                Some((last, count)) if at < last => Some((last, count)),
+                _ => Some((at, 1)),
+            };
+        }
         self.tray.put(LogNews::Lines(lines));
     }
 
     /// Tells what stands before the first line, as far as a server gives it in one answer.
     async fn older(&mut self) {
-        let mut lines = Vec::new();
+        let (mut lines, mut rest) = (Vec::new(), Rest::None);
         if let Some(first) = self.first.clone() {
-            let read = async {
-                let query = self.query(&format!("tailLines={}", TAIL.1), false);
-                let mut answer = self.server.ask(self.request, &query).await?;
-                let (mut decoder, mut all) = (LogDecoder::new(LogForm::Served), Vec::new());
-                while let Some(bytes) = answer.next().await? {
-                    decoder.push(&bytes, &mut all);
-                }
-                decoder.end(&mut all);
-                Ok::<_, Failure>(all)
-            };
-            match timeout(WHOLE, read).await {
-                Ok(Ok(mut all)) => {
-                    let known = all.iter().position(|line| *line == first);
-                    let end = known.unwrap_or_else(|| all.iter().take_while(|line| line.at < first.at).count());
-                    all.truncate(end);
-                    lines = all;
-                }
+            match timeout(WHOLE, self.before(&first)).await {
+                Ok(Ok(older)) => (lines, rest) = older,
                 Ok(Err(failure)) => self.tray.put(LogNews::Said(words(&failure))),
                 Err(_) => self.tray.put(LogNews::Said("the server did not send older lines in time".into())),
             }
         }
         self.first = lines.first().cloned().or(self.first.take());
-        self.tray.put(LogNews::Older { lines, more: false });
+        self.tray.put(LogNews::Older { lines, rest });
+    }
+
+    async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, Rest), Failure> {
+        let mut answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.1), false)).await?;
+        let (mut decoder, mut held) = (LogDecoder::new(LogForm::Served), LastLines::new(TAIL.1));
+        let (mut count, mut found) = (0, false);
+        loop {
+            let mut lines = Vec::new();
+            let piece = answer.next().await?;
+            match &piece {
+                Some(bytes) => decoder.push(bytes, &mut lines),
+                None => decoder.end(&mut lines),
+            }
+            count += lines.len();
+            if !found {
+                let known = lines.iter().position(|line| line == first);
+                found = known.is_some();
+                lines.truncate(known.unwrap_or(lines.len()));
+                held.push(lines);
+            }
+            if piece.is_none() {
+                break;
+            }
+        }
+        // As many as were asked for: there may be older ones.
+        let rest = if count >= TAIL.1 || held.is_cut() { Rest::LeftOut } else { Rest::None };
+        let mut lines = held.into_vec();
+        if !found {
+            lines.truncate(lines.iter().take_while(|line| line.at < first.at).count());
+        }
+        Ok((lines, rest))
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::follow::Follower;
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace};
+use crate::container_log::{Instance, LogLine, LogNews, LogPlace, Rest};
 use crate::observe::tests::Temp;
 
 const DIR: &str = "var/log/pods/ns_web_u/app";
@@ -42,12 +42,13 @@ fn told(news: Vec<LogNews>) -> Vec<String> {
     news.into_iter()
         .flat_map(|news| match news {
             LogNews::Lines(lines) => texts(lines),
-            LogNews::Older { lines, more } => [vec![format!("<older {more}>")], texts(lines)].concat(),
+            LogNews::Older { lines, rest } => [vec![format!("<older, rest {rest:?}>")], texts(lines)].concat(),
             LogNews::Begin { place: LogPlace::File(path), restart, older } => {
                 vec![format!("<{path} {restart:?} {older}>")]
             }
             LogNews::Restarted { restart, .. } => vec![format!("<restarted {restart:?}>")],
             LogNews::Said(text) => vec![format!("<{text}>")],
+            LogNews::Over(text) => vec![format!("<over: {text}>")],
             LogNews::Skipped { .. } => vec!["<skipped>".into()],
             LogNews::End => Vec::new(),
             other => vec![format!("{other:?}")],
@@ -95,7 +96,7 @@ fn rotation_truncation_restart_and_the_end_of_the_pod() {
     assert_eq!(told(follower.step()), ["panic", "<restarted Some(1)>", "next run"]);
     append(&temp, "1.log", &cri(8, "bye"));
     fs::remove_dir_all(temp.path(DIR)).unwrap();
-    assert_eq!(told(follower.step()), ["bye", "<the directory of its logs is gone, and the container with it>"]);
+    assert_eq!(told(follower.step()), ["bye", "<over: the directory of its logs is gone, and the container with it>"]);
     assert!(follower.step().is_empty());
 }
 
@@ -118,17 +119,52 @@ fn older_lines_across_rotated_files() {
     fs::remove_file(path("0.log.20260302-000000")).unwrap();
     temp.write(&format!("{DIR}/0.log.20260302-000000.gz"), gz(&lines(3000, 3000)));
     loop {
-        let LogNews::Older { lines, more } = follower.older() else { panic!("not older") };
+        let LogNews::Older { lines, rest } = follower.older() else { panic!("not older") };
         all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
         chunks += 1;
-        if !more {
+        if rest != Rest::More {
+            assert_eq!(rest, Rest::None);
             break;
         }
     }
     assert!(chunks > 2, "{chunks}");
     let numbers: Vec<u32> = all.iter().map(|l| l.split(' ').next().unwrap().parse().unwrap()).collect();
     assert_eq!(numbers, (0..6010).collect::<Vec<_>>(), "each once, in order");
-    assert_eq!(told(vec![follower.older()]), ["<older false>"]);
+    assert_eq!(told(vec![follower.older()]), ["<older, rest None>"]);
+}
+
+#[test]
+fn of_a_packed_file_that_is_too_long_the_end_is_told_and_that_there_was_more() {
+    let temp = Temp::new();
+    let long: String = (0..30_000).map(|i| cri(i % 3000, &format!("{i} {}", "x".repeat(300)))).collect();
+    assert!(long.len() > 9 << 20);
+    temp.write(&format!("{DIR}/0.log.20260228-000000"), cri(0, "behind the hole"));
+    temp.write(&format!("{DIR}/0.log.20260301-000000.gz"), gz(&long));
+    temp.write(&format!("{DIR}/0.log"), cri(1, "now"));
+    let (mut follower, news) = begin(&temp, Instance::Current).unwrap();
+    let mut all: Vec<String> = told(news).split_off(1);
+    loop {
+        let LogNews::Older { lines, rest } = follower.older() else { panic!("not older") };
+        all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
+        match rest {
+            Rest::More => {}
+            Rest::LeftOut => break,
+            Rest::None => panic!("its begin was left out"),
+        }
+    }
+    let numbers: Vec<u32> = all.iter().filter_map(|l| l.split(' ').next()?.parse().ok()).collect();
+    assert_eq!(numbers, (30_000 - numbers.len() as u32..30_000).collect::<Vec<_>>(), "no half line, no hole");
+    assert_eq!(numbers.len() + 1, all.len());
+    assert!(told(vec![follower.older()]) == ["<older, rest LeftOut>"]);
+}
+
+#[test]
+fn a_line_that_fills_a_chunk_is_not_lost() {
+    let temp = Temp::new();
+    temp.write(&format!("{DIR}/0.log"), cri(0, "a") + &"x".repeat(400 << 10) + "\n");
+    let (_, news) = begin(&temp, Instance::Current).unwrap();
+    let lines = told(news).split_off(1);
+    assert!(lines[0] == "a" && lines[1..].iter().all(|l| l.starts_with("xxx")) && lines.len() > 1, "{}", lines.len());
 }
 
 #[test]

@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::container_log::{LogLine, LogNews};
+use crate::container_log::{LogLine, LogNews, MOST, Rest};
+use crate::text::Text;
 
-/// Most lines that wait, and their bytes: what is shown is no more.
-const MOST: (usize, usize) = (10_000, 4 << 20);
 /// Most news of all kinds that wait.
 const MOST_NEWS: usize = 200;
 /// Lines in one piece of news: what makes room does so by these.
@@ -22,6 +21,8 @@ struct Waiting {
     news: VecDeque<LogNews>,
     lines: usize,
     bytes: usize,
+    /// Why it can be read nowhere, as it was last told; None since it is read.
+    nowhere: Option<Vec<Text>>,
 }
 
 impl Tray {
@@ -35,6 +36,13 @@ impl Tray {
                 waiting.news.push_back(news);
             }
             LogNews::Lines(lines) => waiting.lines(lines),
+            LogNews::Older { lines, rest } => waiting.older(lines, rest),
+            // Said once.
+            LogNews::Nowhere(why) if waiting.nowhere.as_ref() == Some(&why) => return,
+            LogNews::Nowhere(why) => {
+                waiting.nowhere = Some(why.clone());
+                waiting.news.push_back(LogNews::Nowhere(why));
+            }
             news => waiting.news.push_back(news),
         }
         waiting.make_room();
@@ -42,7 +50,9 @@ impl Tray {
 
     /// Takes all of it.
     pub fn take(&self) -> Vec<LogNews> {
-        std::mem::take(&mut *self.locked()).news.into()
+        let mut waiting = self.locked();
+        (waiting.lines, waiting.bytes) = (0, 0);
+        std::mem::take(&mut waiting.news).into()
     }
 
     fn locked(&self) -> MutexGuard<'_, Waiting> {
@@ -65,11 +75,37 @@ impl Waiting {
         }
     }
 
+    fn older(&mut self, lines: Vec<LogLine>, rest: Rest) {
+        self.lines += lines.len();
+        self.bytes += bytes(&lines);
+        self.news.push_back(LogNews::Older { lines, rest });
+    }
+
+    /// The oldest of all stand before what was told; what goes leaves a hole before itself, and none behind.
+    fn trim_older(&mut self) {
+        for news in &mut self.news {
+            let LogNews::Older { lines, rest } = news else { continue };
+            let mut gone = 0;
+            while let Some(line) = lines.get(gone)
+                && (self.lines > MOST.0 || self.bytes > MOST.1)
+            {
+                (self.lines, self.bytes, gone) = (self.lines - 1, self.bytes - line.text.len(), gone + 1);
+            }
+            if gone > 0 {
+                lines.drain(..gone);
+                *rest = Rest::LeftOut;
+            }
+        }
+    }
+
     /// The oldest give way, and what was in them is counted; what says where lines are read stays.
     fn make_room(&mut self) {
+        self.trim_older();
         while self.lines > MOST.0 || self.bytes > MOST.1 || self.news.len() > MOST_NEWS {
             let gives_way = |i: usize| match self.news.get(i) {
-                Some(LogNews::Lines(_) | LogNews::Said(_) | LogNews::End) => true,
+                Some(LogNews::Lines(_) | LogNews::Said(_)) => true,
+                // The last is waited for.
+                Some(LogNews::End) => self.news.iter().skip(i + 1).any(|later| *later == LogNews::End),
                 // One alone is the count itself.
                 Some(LogNews::Skipped { .. }) => i > 0 && matches!(self.news[i - 1], LogNews::Skipped { .. }),
                 _ => false,
@@ -132,5 +168,35 @@ mod tests {
         let LogNews::Skipped { lines, bytes } = news[0] else { panic!("{:?}", news[0]) };
         assert!(news.len() <= MOST_NEWS && lines > 99_000 && bytes > 7 * 99_000, "{lines} {bytes}");
         assert_eq!(news.last(), Some(&LogNews::Lines(vec![line("99999")])));
+    }
+
+    #[test]
+    fn older_lines_make_room_too_and_it_is_told() {
+        let tray = Tray::default();
+        let older = (0..MOST.0 + 3).map(|i| line(&i.to_string())).collect();
+        tray.put(LogNews::Lines(vec![line("a"), line("b")]));
+        tray.put(LogNews::Older { lines: older, rest: Rest::More });
+        let news = tray.take();
+        let [LogNews::Lines(_), LogNews::Older { lines, rest: Rest::LeftOut }] = news.as_slice() else { panic!() };
+        assert_eq!((lines.len(), lines[0].text.as_str()), (MOST.0 - 2, "5"));
+        tray.put(LogNews::Lines(vec![line("c")]));
+        assert_eq!(tray.take(), [LogNews::Lines(vec![line("c")])]);
+    }
+
+    #[test]
+    fn the_end_of_before_waits_through_a_flood_and_what_is_nowhere_is_said_once_each_time() {
+        let tray = Tray::default();
+        (0..2).for_each(|_| tray.put(LogNews::End));
+        (0..30).for_each(|i| tray.put(LogNews::Lines((0..1000).map(|j| line(&format!("{i} {j}"))).collect())));
+        assert_eq!(tray.take().iter().filter(|news| **news == LogNews::End).count(), 1);
+        let nowhere = || LogNews::Nowhere(vec!["why".into()]);
+        let begin = LogNews::Begin { place: LogPlace::Recording, restart: None, older: false };
+        tray.put(nowhere());
+        assert_eq!(tray.take(), [nowhere()]);
+        tray.put(nowhere());
+        assert!(tray.take().is_empty());
+        tray.put(begin.clone());
+        tray.put(nowhere());
+        assert_eq!(tray.take(), [begin, nowhere()], "it was read between");
     }
 }

@@ -1,7 +1,7 @@
 //! Owns the tests of the log's screen: which container, follow and scroll, search, and what is hostile.
 
 use super::*;
-use crate::container_log::{Instance, LogAsk, LogLine, LogNews, LogPlace, LogRequest, Stream};
+use crate::container_log::{Instance, LogAsk, LogLine, LogNews, LogPlace, LogRequest, Rest, Stream};
 
 /// A pod of three containers of which the last crashes, and one that is well.
 fn node() -> Node {
@@ -111,7 +111,7 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     assert_eq!(asked(&mut app)[0].0, "older");
     keys(&mut app, "jkg");
     assert!(asked(&mut app).is_empty(), "once");
-    app.log_news(LogNews::Older { lines: (0..90).map(|i| line(&format!("older {i}"))).collect(), more: false });
+    app.log_news(LogNews::Older { lines: (0..90).map(|i| line(&format!("older {i}"))).collect(), rest: Rest::None });
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "line 0 ") && !shows(&drawn, "older lines"), "one stays where one was");
     keys(&mut app, "k");
@@ -214,6 +214,36 @@ fn what_is_cut_left_out_or_cannot_be_read_is_said() {
 }
 
 #[test]
+fn a_log_that_breaks_or_ends_does_not_say_that_it_is_followed() {
+    let mut app = opened();
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(numbered(0, 3)));
+    app.log_news(LogNews::Nowhere(vec!["no answer from the file system".into(), "no kubelet".into()]));
+    let drawn = app.draw(160, 24);
+    assert!(shows(&drawn, "line 2") && shows(&drawn, "no answer from the file system; no kubelet; it is tried again"));
+    assert!(!shows(&drawn, "FOLLOW") && shows(&drawn, "app 3 of 3") && shows(&drawn, "cannot be read any more"));
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(numbered(0, 3)));
+    assert!(shows(&app.draw(160, 24), "FOLLOW"), "it is read again");
+    app.log_news(LogNews::Over("the container is gone".into()));
+    let drawn = app.draw(160, 24);
+    assert!(shows(&drawn, "-- the container is gone") && shows(&drawn, "nothing more comes"));
+    assert!(!shows(&drawn, "FOLLOW"));
+}
+
+#[test]
+fn keys_that_come_before_a_frame_are_no_danger() {
+    let mut app = opened();
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
+    app.draw(80, 24);
+    keys(&mut app, "Gjjkkkkjj");
+    app.draw(80, 24);
+    keys(&mut app, "Gj");
+    assert!(shows(&app.draw(80, 24), "yyy"));
+}
+
+#[test]
 fn no_log_is_too_hostile_and_no_size_too_small() {
     let mut node = hostile();
     for presses in ["L", "L/x", "Lg", "Lgw", "Lwt", "Lk/\u{202e}"] {
@@ -224,7 +254,7 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
         let lines: Vec<LogLine> = (0..30).map(|i| line(&HOSTILE.repeat(i))).collect();
         app.log_news(LogNews::Lines(lines.clone()));
         app.log_news(LogNews::Said(HOSTILE.into()));
-        app.log_news(LogNews::Older { lines, more: true });
+        app.log_news(LogNews::Older { lines, rest: Rest::More });
         for width in (1..=100).step_by(3).chain([160]) {
             for height in (1..=40).step_by(2) {
                 let drawn = app.draw(width, height);
