@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use api::{Certificates, FakeApi};
 use kpodtrace::container_log::{Instance, LogLine, LogNews, LogPlace, LogRequest};
 use kpodtrace::observe::api::ApiAccess;
-use kpodtrace::observe::discover::{Credential, Env, Root};
+use kpodtrace::observe::discover::{Credential, Env, LogPlaces, Root};
 use kpodtrace::observe::kubelet::{KubeletAuth, KubeletClient, KubeletEndpoint, KubeletTrust, Pem};
 use kpodtrace::observe::{LogReader, OpenLog, tls};
 use kpodtrace::text::Text;
@@ -151,7 +151,10 @@ async fn a_log_that_is_nowhere_says_why_and_is_found_once_it_is_there() {
     seen.until(&log, "the line", |s| s.lines == ["at last"]).await;
     std::fs::create_dir_all(node.0.join("data")).unwrap();
     std::fs::rename(node.0.join("var/log/pods"), node.0.join("data/pods")).unwrap();
-    let elsewhere = reader.clone().pods("/data/pods".into()).open(request(Instance::Current));
+    let elsewhere = reader
+        .clone()
+        .places(LogPlaces { pods: "/data/pods".into(), ..LogPlaces::default() })
+        .open(request(Instance::Current));
     let mut seen = Seen::default();
     seen.until(&elsewhere, "the line", |s| s.lines == ["at last"]).await;
     let odd = LogRequest { container: "../../../../etc".into(), ..request(Instance::Current) };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fake_runtime::{Fake, cri};
 use kpodtrace::observation::{Fact, LogEntry, LogKind, Observation, Source, SourceState};
-use kpodtrace::observe::discover::Root;
+use kpodtrace::observe::discover::{LogPlaces, Root};
 use kpodtrace::observe::logs::LastWords;
 use kpodtrace::observe::{BackOff, Clock, CriPace, CriSource, Outlet, ends, supervise};
 use tokio::sync::mpsc;
@@ -101,7 +101,11 @@ impl Watch {
         let tasks = vec![
             tokio::spawn(supervise(runtime, out(Source::Cri, unheard), back_off)),
             tokio::spawn(async move { while rest.recv().await.is_some() {} }),
-            tokio::spawn(supervise(LastWords::new(Root::new(&dir.0), ends), out(Source::ContainerLog, tx), back_off)),
+            tokio::spawn(supervise(
+                LastWords::new(Root::new(&dir.0), LogPlaces::default(), ends),
+                out(Source::ContainerLog, tx),
+                back_off,
+            )),
         ];
         Self { rx, tasks }
     }
@@ -141,9 +145,9 @@ async fn the_last_words_of_each_bad_end_are_read_once() {
     let line = "2026-11-29T11:21:17Z stdout F worked\n";
     ["done", "gone"].iter().for_each(|c| dir.write(&format!("var/log/pods/shop_web_u1/{c}/0.log"), line));
     let mut elsewhere = container("other", 0, 1);
-    elsewhere.1.log_path = "/var/lib/logs/x".into();
+    elsewhere.1.log_path = "/var/lib/docker/containers/x".into();
     dir.write(
-        "var/lib/logs/x",
+        "var/lib/docker/containers/x",
         &(0..500).map(|n| format!("2026-11-29T11:21:18Z stdout F line {n}\n")).collect::<String>(),
     );
     let ended = vec![

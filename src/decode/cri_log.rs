@@ -11,7 +11,7 @@ use crate::observation::Time;
 
 /// Longest line that is put together, bytes: more than a [`crate::text::Text`] keeps of it.
 const MAX_LINE: usize = 64 << 10;
-/// Longest line of a file, bytes: runtimes cut at 16 KiB, and JSON writes a byte as six.
+/// What is held of a line that has not ended, bytes: runtimes cut at 16 KiB, and JSON writes a byte as six.
 const MAX_RAW: usize = 256 << 10;
 
 /// How lines are written.
@@ -38,6 +38,8 @@ struct Open {
     stream: Stream,
     at: Time,
     text: String,
+    /// A piece found no room; what follows stands behind a hole.
+    full: bool,
 }
 
 /// Puts lines together from what comes in pieces of any length.
@@ -46,15 +48,13 @@ pub struct LogDecoder {
     form: LogForm,
     /// What came behind the last line feed.
     raw: Vec<u8>,
-    /// The line under way is too long; it is left out up to its end.
-    too_long: bool,
     open: Vec<Open>,
 }
 
 impl LogDecoder {
     /// Of lines in that form.
     pub fn new(form: LogForm) -> Self {
-        Self { form, raw: Vec::new(), too_long: false, open: Vec::new() }
+        Self { form, raw: Vec::new(), open: Vec::new() }
     }
 
     /// Takes bytes in; gives the lines that end in them to `out`.
@@ -62,14 +62,12 @@ impl LogDecoder {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|b| *b == b'\n') {
             let (line, behind) = rest.split_at(end);
-            if self.raw.is_empty() && !self.too_long {
+            if self.raw.is_empty() {
                 self.line(line, out);
             } else {
                 self.hold(line);
                 let raw = std::mem::take(&mut self.raw);
-                if !std::mem::take(&mut self.too_long) {
-                    self.line(&raw, out);
-                }
+                self.line(&raw, out);
             }
             rest = behind.get(1..).unwrap_or_default();
         }
@@ -79,7 +77,7 @@ impl LogDecoder {
     /// Nothing more comes: what was not ended is a line all the same, as the last words of a panic may be.
     pub fn end(&mut self, out: &mut Vec<LogLine>) {
         let raw = std::mem::take(&mut self.raw);
-        if !std::mem::take(&mut self.too_long) && !raw.is_empty() {
+        if !raw.is_empty() {
             self.line(&raw, out);
         }
         self.end_pieces(out);
@@ -98,12 +96,9 @@ impl LogDecoder {
     }
 
     fn hold(&mut self, part: &[u8]) {
-        self.too_long |= self.raw.len() + part.len() > MAX_RAW;
-        if self.too_long {
-            self.raw.clear();
-        } else {
-            self.raw.extend_from_slice(part);
-        }
+        // Of a line that is too long the begin is shown.
+        let room = MAX_RAW.saturating_sub(self.raw.len()).min(part.len());
+        self.raw.extend_from_slice(part.get(..room).unwrap_or_default());
     }
 
     fn line(&mut self, raw: &[u8], out: &mut Vec<LogLine>) {
@@ -120,7 +115,7 @@ impl LogDecoder {
         match (open, piece.whole) {
             (None, true) => out.push(shown(Some(piece.at), piece.stream, &piece.text)),
             (None, false) => {
-                let mut open = Open { stream: piece.stream, at: piece.at, text: String::new() };
+                let mut open = Open { stream: piece.stream, at: piece.at, text: String::new(), full: false };
                 open.add(&piece);
                 self.open.push(open);
             }
@@ -137,7 +132,8 @@ impl LogDecoder {
 impl Open {
     fn add(&mut self, piece: &Piece<'_>) {
         self.at = piece.at;
-        if self.text.len() + piece.text.len() <= MAX_LINE {
+        self.full |= self.text.len() + piece.text.len() > MAX_LINE;
+        if !self.full {
             self.text.push_str(&piece.text);
         }
     }
@@ -321,10 +317,17 @@ mod tests {
             decoder.push(b"2026-03-02T09:00:00Z stdout P ", &mut out);
         }
         decoder.push(b"\n2026-03-02T09:00:00Z stdout F end\n", &mut out);
-        assert_eq!(out.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["end"]);
+        assert!(out.len() == 2 && out[0].text.starts_with("xxxx"), "the begin of it is shown");
+        assert_eq!(out[1].text, "end");
+        let served = format!("2026-03-02T09:00:00Z begin {}", "z".repeat(MAX_RAW));
+        for news in [b"\n".as_slice(), b""] {
+            let lines = decoded(LogForm::Served, &[served.as_bytes(), b"more", news]);
+            assert!(lines.len() == 1 && lines[0].2.starts_with("begin zzz") && lines[0].0.is_some());
+        }
         let piece = format!("2026-03-02T09:00:00Z stdout P {}\n", "y".repeat(16384));
         (0..1000).for_each(|_| decoder.push(piece.as_bytes(), &mut out));
-        assert!(decoder.open[0].text.len() <= MAX_LINE);
+        decoder.push(b"2026-03-02T09:00:00Z stdout P small\n", &mut out);
+        assert!(decoder.open[0].text.len() <= MAX_LINE && !decoder.open[0].text.contains("small"), "behind a hole");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::api::{ApiAccess, LeaseSource, ListWatch, Watched};
 use super::cri::{CriSource, PullsSource};
+use super::discover::LogPlaces;
 use super::ended::ends;
 use super::identity::Identity;
 use super::kubelet::{
@@ -52,16 +53,18 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     set.runtime_sources(plan);
     let kubelet = set.kubelet_sources(plan);
     let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
-    let logs = match &plan.kubelet.value {
-        Some(place) => logs.pods(place.pod_logs.clone()),
-        None => logs,
-    };
+    let logs = logs.places(places(plan));
     set.logs(plan);
     set.machine(plan);
     let sources = std::mem::take(&mut set.sources);
     drop(set);
     thread::Builder::new().name("sources".into()).spawn(move || runtime.block_on(std::future::pending::<()>()))?;
     Ok(Started { rx, sources, logs })
+}
+
+fn places(plan: &Plan) -> LogPlaces {
+    let told = plan.kubelet.value.as_ref();
+    told.map(|place| LogPlaces { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
 }
 
 struct Set<'a> {
@@ -106,7 +109,7 @@ impl Set<'_> {
             Some(endpoint) => {
                 let (told, ends) = ends();
                 self.add(Source::Cri, CriSource::new(endpoint).telling(told));
-                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), ends));
+                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), ends));
                 self.add(Source::Pulls, PullsSource::new(endpoint));
             }
             None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {

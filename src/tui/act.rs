@@ -86,8 +86,8 @@ impl App {
             Action::RunCommand => return self.run_command(),
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
-            Action::PageDown => self.move_by(self.view.page as isize),
-            Action::PageUp => self.move_by(-(self.view.page as isize)),
+            Action::PageDown => self.turn(true),
+            Action::PageUp => self.turn(false),
             Action::First => self.move_to(0),
             Action::Last => self.move_to(usize::MAX),
         }

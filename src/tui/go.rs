@@ -123,6 +123,14 @@ impl App {
         }
     }
 
+    pub(super) fn turn(&mut self, down: bool) {
+        if self.is_log() {
+            return self.of_log(|log| log.turn(down));
+        }
+        let page = self.view.page as isize;
+        self.move_by(if down { page } else { -page });
+    }
+
     /// Drawing brings a position that is too large back to the last page.
     pub(super) fn move_to(&mut self, to: usize) {
         if self.help {

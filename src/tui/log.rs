@@ -1,6 +1,7 @@
 //! Owns the state of a log's screen: which container and run, the lines, what is looked for, where one stands.
 //! It must not read a log: what is wished for is asked of the feed, and comes as news.
 
+use super::log_draw::rows;
 use super::log_lines::{Held, Lines};
 use super::pane::Pane;
 use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest, Rest};
@@ -61,6 +62,8 @@ pub struct LogPane {
     pub inside: usize,
     /// Rows of the last frame, and how many the line one stands on takes.
     pub page: (usize, usize),
+    /// Cells of a row of the last frame.
+    pub cells: usize,
     /// Where one stood when the search began.
     anchor: i64,
     /// What is typed to look for.
@@ -96,6 +99,7 @@ impl LogPane {
             top: (0, 0),
             inside: 0,
             page: (1, 1),
+            cells: 1,
             anchor: 0,
             words: String::new(),
             times: true,
@@ -245,6 +249,21 @@ impl LogPane {
             return None;
         }
         self.move_to(self.cursor.saturating_add(step as i64), if step < 0 { usize::MAX } else { 0 })
+    }
+
+    /// Goes a screen down or up; no line is left out between.
+    pub fn turn(&mut self, down: bool) -> Option<LogAsk> {
+        let rows = |number| Some(rows(self.lines.get(number)?.text(), self.cells, self.wrap).len());
+        let (page, own) = (self.page.0, rows(self.cursor).unwrap_or(1));
+        if own > page && if down { self.inside.saturating_add(page) < own } else { self.inside > 0 } {
+            return self.move_by(if down { page as isize } else { -(page as isize) });
+        }
+        let (mut to, mut room) = (self.cursor, page.saturating_sub(own));
+        let step = if down { 1 } else { -1 };
+        while let Some(need) = rows(to + step).filter(|need| *need <= room || to == self.cursor) {
+            (to, room) = (to + step, room.saturating_sub(need));
+        }
+        self.move_to(to, if down { 0 } else { usize::MAX })
     }
 
     /// Goes to the first line that is held, or the last; there what comes is followed.

@@ -80,6 +80,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut LogPane, theme: &Theme) 
 /// Decides which line is the first that is seen, looking at no more than fit.
 fn place(pane: &mut LogPane, page: usize, cells: usize) {
     let wrap = pane.wrap;
+    pane.cells = cells;
     let count = |pane: &LogPane, number: i64| pane.lines.get(number).map_or(1, |l| rows(l.text(), cells, wrap).len());
     if pane.follow {
         pane.cursor = pane.lines.last();
@@ -118,7 +119,7 @@ fn back_from(pane: &LogPane, number: i64, page: usize, count: &impl Fn(&LogPane,
 }
 
 /// A text as rows: places in it. At least one; one that is not broken is one that is cut.
-fn rows(text: &str, cells: usize, wrap: bool) -> Vec<std::ops::Range<usize>> {
+pub(super) fn rows(text: &str, cells: usize, wrap: bool) -> Vec<std::ops::Range<usize>> {
     if !wrap || text.len() <= cells {
         return std::iter::once(0..text.len()).collect();
     }

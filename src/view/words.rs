@@ -75,7 +75,7 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
 pub fn first_text(first: &FirstList, now: Time) -> String {
     let since = human_duration(ago(now, first.since));
     match (first.so_far, first.remaining, first.in_flight) {
-        (Some(count), Some(more), _) => format!("{count} of {} so far, {since}", count as u64 + more),
+        (Some(count), Some(more), _) => format!("{count} of {} so far, {since}", (count as u64).saturating_add(more)),
         (Some(count), None, _) => format!("{count} so far, {since}"),
         (None, _, Some(begun)) => format!("call in flight {}", human_duration(ago(now, begun))),
         (None, ..) if first.live => format!("first list {since}"),

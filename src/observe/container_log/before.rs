@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::container_log::{LogLine, Rest};
 use crate::decode::{LogDecoder, LogForm, first_begin};
-use crate::observe::discover::open_below;
+use crate::observe::discover::Bounds;
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 256 << 10;
@@ -25,7 +25,7 @@ pub struct Before {
     at: u64,
     /// Rotated files, newest last.
     earlier: Vec<PathBuf>,
-    below: Vec<PathBuf>,
+    bounds: Bounds,
     /// What stood before it was left out of a compressed file that is too long.
     cut: bool,
 }
@@ -38,8 +38,8 @@ enum Bytes {
 
 impl Before {
     /// What stands before `at` in the open `file`, which is really at `path`.
-    pub fn of(file: File, path: &Path, at: u64, below: &[PathBuf]) -> Self {
-        Self { bytes: Bytes::File(file), at, earlier: rotated(path), below: below.to_vec(), cut: false }
+    pub fn of(file: File, path: &Path, at: u64, bounds: &Bounds) -> Self {
+        Self { bytes: Bytes::File(file), at, earlier: rotated(path), bounds: bounds.clone(), cut: false }
     }
 
     /// There is something.
@@ -61,7 +61,7 @@ impl Before {
         while self.at == 0 {
             let Some(path) = self.earlier.pop() else { return Vec::new() };
             // A file that is gone meanwhile has no lines.
-            if let Ok((bytes, length, cut)) = opened(&path, &self.below) {
+            if let Ok((bytes, length, cut)) = opened(&path, &self.bounds) {
                 (self.bytes, self.at, self.cut) = (bytes, length, cut);
                 if cut {
                     // Lines of these would stand before a hole.
@@ -136,11 +136,11 @@ fn rotated(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The bytes, how many, and whether they are the end of more.
-fn opened(path: &Path, below: &[PathBuf]) -> io::Result<(Bytes, u64, bool)> {
+fn opened(path: &Path, bounds: &Bounds) -> io::Result<(Bytes, u64, bool)> {
     let packed = path.extension().is_some_and(|e| e == "gz");
-    let (file, _) = match open_below(path, below) {
+    let (file, _) = match bounds.open(path) {
         // Packed since it was listed.
-        Err(_) if !packed => return opened(&path.with_extension(with_gz(path)), below),
+        Err(_) if !packed => return opened(&path.with_extension(with_gz(path)), bounds),
         other => other?,
     };
     if !packed {

@@ -2,7 +2,7 @@
 //! It must not wait for a file system that hangs.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,30 +11,28 @@ use tokio::sync::mpsc;
 use super::follow::Follower;
 use super::tray::Tray;
 use crate::container_log::{Instance, LogRequest};
-use crate::observe::discover::{Miss, Root};
+use crate::observe::discover::{LogPlaces, Miss, Root};
 use crate::text::Text;
 
-/// Where logs lie besides, links followed: docker's are links to its own directory.
-const BELOW: [&str; 2] = ["/var/log", "/var/lib"];
 /// Between two looks at a file that is followed.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long one look may take: what was rotated away must be unpacked.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Reads below `pods`, the kubelet's directory of logs, until nothing more can be read; says why.
+/// Reads in such places until nothing more can be read; says why.
 pub async fn read(
     root: &Root,
-    pods: &Path,
+    places: &LogPlaces,
     request: &LogRequest,
     tray: &Arc<Tray>,
     asked: &mut mpsc::Receiver<()>,
 ) -> Text {
     let root = root.clone().with_deadline(DEADLINE);
-    let dir =
-        pods.join(format!("{}_{}_{}", request.namespace, request.pod, request.uid)).join(request.container.as_str());
-    let below: Vec<PathBuf> = BELOW.iter().map(Path::new).chain([pods]).map(|dir| root.path(dir)).collect();
+    let pod = format!("{}_{}_{}", request.namespace, request.pod, request.uid);
+    let dir = places.pods.join(pod).join(request.container.as_str());
+    let bounds = places.bounds(&root);
     let (told, instance) = (dir.clone(), request.instance);
-    let begun = look(&root, &dir, move |real| Follower::begin(real, &told, &below, instance)).await;
+    let begun = look(&root, &dir, move |real| Follower::begin(real, &told, &bounds, instance)).await;
     let mut follower = match begun {
         Ok((follower, news)) => {
             news.into_iter().for_each(|news| tray.put(news));
@@ -86,6 +84,7 @@ fn why(miss: Miss, dir: &Path, instance: Instance) -> Text {
         (Miss::Absent, Instance::Previous) => {
             format!("{dir}: no log of an earlier run is there: the kubelet keeps one, at most")
         }
+        (Miss::Unreadable, _) => format!("{dir}: cannot be read: no directory of files, or its disk fails"),
         (miss, _) => format!("{dir}: {miss}"),
     }
     .into()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::before::Before;
 use crate::container_log::{Instance, LogLine, LogNews, LogPlace};
 use crate::decode::{LogDecoder, LogForm};
-use crate::observe::discover::open_below;
+use crate::observe::discover::Bounds;
 
 /// Lines that are shown at first, if there are so many in the first chunks.
 const FIRST: usize = 200;
@@ -26,7 +26,7 @@ pub struct Follower {
     /// The directory of the container's logs, as it is read and as it is told.
     dir: PathBuf,
     told: PathBuf,
-    below: Vec<PathBuf>,
+    bounds: Bounds,
     restart: u32,
     file: File,
     /// Everything before this was told.
@@ -42,20 +42,20 @@ impl Follower {
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
-    pub fn begin(dir: &Path, told: &Path, below: &[PathBuf], instance: Instance) -> io::Result<(Self, Vec<LogNews>)> {
+    pub fn begin(dir: &Path, told: &Path, bounds: &Bounds, instance: Instance) -> io::Result<(Self, Vec<LogNews>)> {
         let runs = runs(dir)?;
         let run = match instance {
             Instance::Current => runs.last(),
             Instance::Previous => runs.iter().rev().nth(1),
         };
         let restart = *run.ok_or(io::ErrorKind::NotFound)?;
-        let (file, path) = open_below(&dir.join(name(restart)), below)?;
+        let (file, path) = bounds.open(&dir.join(name(restart)))?;
         let end = file.metadata()?.len();
-        let before = Before::of(file.try_clone()?, &path, end, below);
+        let before = Before::of(file.try_clone()?, &path, end, bounds);
         let mut follower = Self {
             dir: dir.to_owned(),
             told: told.to_owned(),
-            below: below.to_vec(),
+            bounds: bounds.clone(),
             restart,
             file,
             at: end,
@@ -105,7 +105,7 @@ impl Follower {
         }
         self.idle = self.idle.saturating_add(1);
         self.read_on(&mut news);
-        match open_below(&self.dir.join(name(self.restart)), &self.below) {
+        match self.bounds.open(&self.dir.join(name(self.restart))) {
             Ok((file, _)) if !self.is_same(&file) => {
                 // Rotated: what was still written to the old file comes first.
                 self.read_on(&mut news);
@@ -139,7 +139,7 @@ impl Follower {
     /// A later run that has begun to write.
     fn next_run(&self) -> Option<(u32, File)> {
         let last = runs(&self.dir).ok()?.pop().filter(|last| *last > self.restart)?;
-        let (file, _) = open_below(&self.dir.join(name(last)), &self.below).ok()?;
+        let (file, _) = self.bounds.open(&self.dir.join(name(last))).ok()?;
         Some((last, file))
     }
 

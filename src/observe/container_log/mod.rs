@@ -9,7 +9,6 @@ mod served;
 mod tests;
 mod tray;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::api::ApiAccess;
-use super::discover::{POD_LOGS, Root};
+use super::discover::{LogPlaces, Root};
 use super::kubelet::KubeletClient;
 use crate::container_log::{LogNews, LogRequest};
 use crate::text::Text;
@@ -33,7 +32,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub struct LogReader {
     runtime: Handle,
     root: Root,
-    pods: PathBuf,
+    places: LogPlaces,
     servers: Vec<Result<Server, Text>>,
 }
 
@@ -53,13 +52,18 @@ impl LogReader {
         api: Result<ApiAccess, Text>,
         kubelet: Result<KubeletClient, Text>,
     ) -> Self {
-        Self { runtime, root, pods: POD_LOGS.into(), servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)] }
+        Self {
+            runtime,
+            root,
+            places: LogPlaces::default(),
+            servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)],
+        }
     }
 
-    /// The same with another directory of the kubelet's for its pods' logs.
+    /// The same with other directories of the kubelet's.
     #[must_use]
-    pub fn pods(self, pods: PathBuf) -> Self {
-        Self { pods, ..self }
+    pub fn places(self, places: LogPlaces) -> Self {
+        Self { places, ..self }
     }
 
     /// Begins to read.
@@ -76,7 +80,7 @@ impl LogReader {
             return tray.put(LogNews::Nowhere(vec!["a name of it is none that a container can have".into()]));
         }
         loop {
-            let mut why = vec![files::read(&self.root, &self.pods, &request, &tray, &mut asked).await];
+            let mut why = vec![files::read(&self.root, &self.places, &request, &tray, &mut asked).await];
             for server in &self.servers {
                 why.push(match server {
                     Ok(server) => server.read(&request, &tray, &mut asked).await,

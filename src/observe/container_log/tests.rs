@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::follow::Follower;
 use crate::container_log::{Instance, LogLine, LogNews, LogPlace, Rest};
+use crate::observe::discover::LogPlaces;
 use crate::observe::tests::Temp;
 
 const DIR: &str = "var/log/pods/ns_web_u/app";
@@ -15,13 +16,9 @@ fn cri(second: u32, text: &str) -> String {
     format!("2026-03-02T09:{:02}:{:02}Z stdout F {text}\n", second / 60, second % 60)
 }
 
-fn below(temp: &Temp) -> Vec<PathBuf> {
-    ["var/log", "var/lib"].iter().map(|dir| temp.path(dir)).collect()
-}
-
 fn begin(temp: &Temp, instance: Instance) -> io::Result<(Follower, Vec<LogNews>)> {
     let told = Path::new("/").join(DIR);
-    Follower::begin(&temp.path(DIR), &told, &below(temp), instance)
+    Follower::begin(&temp.path(DIR), &told, &LogPlaces::default().bounds(&temp.root()), instance)
 }
 
 fn append(temp: &Temp, file: &str, text: &str) {
@@ -186,17 +183,17 @@ fn no_file_that_lies_elsewhere_and_none_that_is_no_file() {
     let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
     temp.write("etc/shadow", "hunter2");
     temp.write(
-        "var/lib/docker/x-json.log",
+        "var/lib/docker/containers/x/x-json.log",
         r#"{"log":"of docker\n","stream":"stderr","time":"2026-03-02T09:00:00Z"}"#.to_owned() + "\n",
     );
     temp.write(
-        "var/lib/docker/x-json.log.1",
+        "var/lib/docker/containers/x/x-json.log.1",
         r#"{"log":"before\n","stream":"stdout","time":"2026-03-02T08:00:00Z"}"#.to_owned() + "\n",
     );
     fs::create_dir_all(temp.path(DIR)).unwrap();
     link("etc/shadow", &format!("{DIR}/0.log"));
     assert_eq!(begin(&temp, Instance::Current).unwrap_err().kind(), io::ErrorKind::NotFound);
-    link("var/lib/docker/x-json.log", &format!("{DIR}/1.log"));
+    link("var/lib/docker/containers/x/x-json.log", &format!("{DIR}/1.log"));
     let (mut follower, news) = begin(&temp, Instance::Current).unwrap();
     assert_eq!(told(news), ["</var/log/pods/ns_web_u/app/1.log Some(1) false>", "before", "of docker"]);
     link("etc/shadow", &format!("{DIR}/2.log"));

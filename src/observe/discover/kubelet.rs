@@ -11,7 +11,7 @@ use super::{Found, Host};
 const PORT: u16 = 10250;
 const HEALTHZ_PORT: u16 = 10248;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const ROOT_DIR: &str = "/var/lib/kubelet";
+pub const ROOT_DIR: &str = "/var/lib/kubelet";
 /// Where containers' logs are unless the kubelet is told otherwise (`podLogsDir`).
 pub const POD_LOGS: &str = "/var/log/pods";
 /// Certificates that kubelets serve with, when no setting says: rotated by the API server first, then self-made, then k3s', RKE2's and MicroK8s'.

@@ -1,6 +1,7 @@
 //! Owns how everything on the node is found: its name, sockets, credentials, the kubelet's place and its logs.
 //! It must not connect to anything: it reads small files and says what it tried, in order, with the answer.
 
+mod bounds;
 mod certificate;
 mod credential;
 mod cri;
@@ -15,11 +16,12 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::{Bounds, LogPlaces};
 pub use certificate::{base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};
 pub use kubelet::{KubeletPlace, LogPlan, POD_LOGS};
-pub use root::{Miss, Root, open_below, within};
+pub use root::{Miss, Root, within};
 
 use std::collections::BTreeMap;
 

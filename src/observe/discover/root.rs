@@ -5,14 +5,12 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
-
+use super::bounds::Bounds;
 use crate::observation::Time;
 
 /// Longest file that is read, in bytes; none of those looked for comes near.
@@ -264,20 +262,14 @@ impl Root {
 }
 
 impl Root {
-    /// The last bytes of a file, at most `most`, and whether something stands before them. What a link leads out of the
-    /// directories `below` is not there.
+    /// The last bytes of a file, at most `most`, and whether something stands before them. What a link leads out
+    /// of bounds is not there.
     ///
     /// # Errors
     /// [`Miss`].
-    pub fn tail(
-        &self,
-        path: impl AsRef<Path>,
-        most: u64,
-        below: &'static [&'static str],
-    ) -> Result<(Vec<u8>, bool), Miss> {
-        let below: Vec<PathBuf> = below.iter().map(|dir| self.path(dir)).collect();
+    pub fn tail(&self, path: impl AsRef<Path>, most: u64, bounds: Bounds) -> Result<(Vec<u8>, bool), Miss> {
         self.look(path, move |p| {
-            let (mut file, _) = open_below(p, &below)?;
+            let (mut file, _) = bounds.open(p)?;
             let begin = file.metadata()?.len().saturating_sub(most);
             file.seek(SeekFrom::Start(begin))?;
             let mut bytes = Vec::new();
@@ -287,30 +279,8 @@ impl Root {
     }
 }
 
-/// Opens a regular file, and says where it really is. What a link leads out of the directories `below` is not there. Blocks.
-///
-/// # Errors
-/// When it is not there, no regular file, or not allowed.
-pub fn open_below(path: &Path, below: &[PathBuf]) -> io::Result<(File, PathBuf)> {
-    let below: Vec<PathBuf> = below.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect();
-    let inside = |path: &Path| below.iter().any(|dir| path.starts_with(dir));
-    let real = fs::canonicalize(path)?;
-    if !inside(&real) {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    file(&real)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
-    // Pods may mount these directories: something else may have been put there since it was looked at.
-    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-    match inside(&opened) && file.metadata()?.is_file() {
-        true => Ok((file, real)),
-        false => Err(io::ErrorKind::NotFound.into()),
-    }
-}
-
 /// Nothing else is opened: a pipe would wait for a writer.
-fn file(path: &Path) -> io::Result<()> {
+pub(super) fn file(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
@@ -324,6 +294,7 @@ pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::discover::LogPlaces;
     use crate::observe::tests::Temp;
     use std::process::Command;
 
@@ -345,14 +316,14 @@ mod tests {
     #[test]
     fn the_end_of_a_file_and_of_none_that_lies_elsewhere() {
         let temp = Temp::new();
-        temp.write("var/lib/docker/log", "0123456789");
+        temp.write("var/lib/docker/containers/log", "0123456789");
         temp.write("etc/shadow", "hunter2");
         temp.write("var/log/pods/x", "");
         let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
-        link("var/lib/docker/log", "var/log/pods/0.log");
+        link("var/lib/docker/containers/log", "var/log/pods/0.log");
         link("etc/shadow", "var/log/pods/1.log");
         assert!(Command::new("mkfifo").arg(temp.path("var/log/pods/pipe")).status().unwrap().success());
-        let tail = |path: &str, most| temp.root().tail(path, most, &["/var/log", "/var/lib"]);
+        let tail = |path: &str, most| temp.root().tail(path, most, LogPlaces::default().bounds(&temp.root()));
         assert_eq!(tail("/var/log/pods/0.log", 4), Ok((b"6789".to_vec(), true)));
         assert_eq!(tail("/var/log/pods/0.log", 10), Ok((b"0123456789".to_vec(), false)));
         for elsewhere in ["/var/log/pods/1.log", "/etc/shadow", "/var/log/../../etc/shadow"] {

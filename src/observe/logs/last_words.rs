@@ -7,32 +7,32 @@ use tokio::sync::mpsc;
 use super::failed;
 use crate::decode::cri_log;
 use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
-use crate::observe::discover::{Miss, Root};
+use crate::observe::discover::{LogPlaces, Miss, Root};
 use crate::observe::ended::{Ended, Told};
 use crate::observe::{Attempt, Failure, Outlet};
 use crate::text::Text;
 
 /// How much of a log's end is read, bytes, and how many lines of that are told.
 const TAIL: (u64, usize) = (8 * 1024, 20);
-/// Where logs lie, links followed: docker's are links to its own directory.
-const BELOW: [&str; 2] = ["/var/log", "/var/lib"];
 
 /// The logs of containers that ended badly, as the runtime's source tells of them.
 #[derive(Debug)]
 pub struct LastWords {
     root: Root,
+    places: LogPlaces,
     ends: mpsc::Receiver<Told>,
 }
 
 impl LastWords {
-    /// Reads below `root` what `ends` tells of.
-    pub fn new(root: Root, ends: mpsc::Receiver<Told>) -> Self {
-        Self { root, ends }
+    /// Reads below `root` what `ends` tells of, where it lies in such places.
+    pub fn new(root: Root, places: LogPlaces, ends: mpsc::Receiver<Told>) -> Self {
+        Self { root, places, ends }
     }
 
     async fn read(&self, ended: &Ended) -> Result<Vec<(Time, String)>, Miss> {
         let (root, path) = (self.root.clone(), ended.log.clone());
-        let look = move || root.tail(path, TAIL.0, &BELOW);
+        let bounds = self.places.bounds(&root);
+        let look = move || root.tail(path, TAIL.0, bounds);
         let (bytes, cut) = tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))?;
         Ok(cri_log(&bytes, cut, TAIL.1))
     }

@@ -184,6 +184,24 @@ fn long_lines_are_broken_or_cut_and_every_row_can_be_reached() {
 }
 
 #[test]
+fn pages_leave_no_line_out() {
+    let mut app = opened();
+    begin(&mut app, false);
+    let long = |i: usize| line(&format!("<{i:03}>{}", "z".repeat(if i < 60 { 10 } else { i * 3 })));
+    app.log_news(LogNews::Lines((0..150).map(long).collect()));
+    for (end, page) in [("g", KeyCode::PageDown), ("G", KeyCode::PageUp)] {
+        keys(&mut app, end);
+        let mut seen = String::new();
+        for _ in 0..120 {
+            seen.push_str(&lines(&app.draw(80, 24)).concat());
+            key(&mut app, page);
+        }
+        let missed: Vec<_> = (0..150).filter(|i| !seen.contains(&format!("<{i:03}>"))).collect();
+        assert!(missed.is_empty(), "{page:?}: {missed:?}");
+    }
+}
+
+#[test]
 fn what_is_cut_left_out_or_cannot_be_read_is_said() {
     let mut app = opened();
     assert!(shows(&app.draw(80, 24), "reading"));

@@ -1,0 +1,129 @@
+//! Owns where the files of containers' logs may really lie: pods may mount these directories, and put links there.
+//! It must not follow one to what the kubelet keeps for a pod, nor open what is no file.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::Root;
+use super::kubelet::{POD_LOGS, ROOT_DIR};
+use super::root::file;
+
+/// Where logs lie besides: docker's, to which the kubelet's are links.
+const BELOW: [&str; 2] = ["/var/log", "/var/lib/docker/containers"];
+/// Where secrets lie.
+const NEVER: [&str; 2] = [ROOT_DIR, "/var/lib/etcd"];
+
+/// The directories of a kubelet that matter to logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlaces {
+    /// Where it has the runtime put the logs of containers.
+    pub pods: PathBuf,
+    /// Its root directory, in which volumes are, secrets among them.
+    pub kubelet: PathBuf,
+}
+
+impl Default for LogPlaces {
+    fn default() -> Self {
+        Self { pods: POD_LOGS.into(), kubelet: ROOT_DIR.into() }
+    }
+}
+
+/// Directories outside of which no file is opened, and those within which none is.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    below: Vec<PathBuf>,
+    never: Vec<PathBuf>,
+}
+
+impl LogPlaces {
+    /// The same on a machine, as it is seen below `root`.
+    pub fn bounds(&self, root: &Root) -> Bounds {
+        let below = BELOW.iter().map(Path::new).chain([self.pods.as_path()]);
+        let never = NEVER.iter().map(Path::new).chain([self.kubelet.as_path()]);
+        // Who has logs put there means it.
+        let never = never.filter(|dir| !self.pods.starts_with(dir));
+        Bounds { below: below.map(|dir| root.path(dir)).collect(), never: never.map(|dir| root.path(dir)).collect() }
+    }
+}
+
+impl Bounds {
+    /// Opens a regular file, and says where it really is. What a link leads out of bounds is not there. Blocks.
+    ///
+    /// # Errors
+    /// When it is not there, no regular file, or not allowed.
+    pub fn open(&self, path: &Path) -> io::Result<(File, PathBuf)> {
+        let real = |dirs: &[PathBuf]| -> Vec<_> { dirs.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect() };
+        let (below, never) = (real(&self.below), real(&self.never));
+        let within = |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.starts_with(dir));
+        let allowed = |path: &Path| within(&below, path) && !within(&never, path);
+        let real = fs::canonicalize(path)?;
+        if !allowed(&real) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        file(&real)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
+        // Something else may have been put there since it was looked at.
+        let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        match allowed(&opened) && file.metadata()?.is_file() {
+            true => Ok((file, real)),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::tests::Temp;
+
+    fn text(temp: &Temp, places: &LogPlaces, path: &str) -> io::Result<String> {
+        let (file, _) = places.bounds(&temp.root()).open(&temp.path(path))?;
+        io::read_to_string(file)
+    }
+
+    #[test]
+    fn no_link_leads_to_a_secret() {
+        let temp = Temp::new();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
+        temp.write("var/log/pods/a/0.log", "of cri");
+        temp.write("var/lib/docker/containers/c/c-json.log", "of docker");
+        link("var/lib/docker/containers/c/c-json.log", "var/log/pods/a/1.log");
+        let secrets =
+            ["var/lib/kubelet/pods/u/volumes/s/token", "var/lib/etcd/wal", "data/kubelet/token", "var/lib/other"];
+        for (i, secret) in secrets.iter().enumerate() {
+            temp.write(secret, "hunter2");
+            link(secret, &format!("var/log/pods/a/{}.log", i + 2));
+        }
+        let own = LogPlaces { kubelet: "/data/kubelet".into(), ..LogPlaces::default() };
+        for places in [LogPlaces::default(), own] {
+            let text = |n: usize| text(&temp, &places, &format!("var/log/pods/a/{n}.log"));
+            assert_eq!((text(0).unwrap(), text(1).unwrap()), ("of cri".into(), "of docker".into()));
+            for secret in 2..6 {
+                assert_eq!(text(secret).unwrap_err().kind(), io::ErrorKind::NotFound, "{secret}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_directory_itself_may_be_a_link_but_not_into_the_kubelets() {
+        let temp = Temp::new();
+        let link = |to: &str| {
+            _ = fs::remove_file(temp.path("var/log/pods"));
+            std::os::unix::fs::symlink(temp.path(to), temp.path("var/log/pods")).unwrap();
+        };
+        temp.write("data/pods/0.log", "elsewhere");
+        temp.write("var/lib/kubelet/pods/0.log", "hunter2");
+        temp.write("var/log/x", "");
+        link("data/pods");
+        assert_eq!(text(&temp, &LogPlaces::default(), "var/log/pods/0.log").unwrap(), "elsewhere");
+        link("var/lib/kubelet/pods");
+        assert!(text(&temp, &LogPlaces::default(), "var/log/pods/0.log").is_err());
+        let within = LogPlaces { pods: "/var/lib/kubelet/pods".into(), ..LogPlaces::default() };
+        assert_eq!(text(&temp, &within, "var/lib/kubelet/pods/0.log").unwrap(), "hunter2", "it was configured");
+    }
+}
