@@ -62,10 +62,7 @@ impl Fields {
         let mut call = None;
         let mut rest = line.trim_start();
         while let Some((key, after)) = rest.split_once('=') {
-            let (value, after) = go_unquote(after).unwrap_or_else(|| {
-                let (value, after) = after.split_once(' ').unwrap_or((after, ""));
-                (value.to_owned(), after)
-            });
+            let (value, after) = value(after);
             match key {
                 "time" => time = DateTime::parse_from_rfc3339(&value).ok().map(|t| t.to_utc()),
                 "level" => level = Some(value),
@@ -82,6 +79,31 @@ impl Fields {
         }
         Some(Self { time: time?, level, message, error })
     }
+}
+
+/// The value that `s` begins with, and what follows.
+fn value(s: &str) -> (String, &str) {
+    match go_unquote(s) {
+        Some((value, rest)) if rest.is_empty() || rest.starts_with(' ') => (value, rest),
+        Some(_) => bare_quotes(s),
+        None => {
+            let (value, rest) = s.split_once(' ').unwrap_or((s, ""));
+            (value.to_owned(), rest)
+        }
+    }
+}
+
+/// Old versions of containerd do not escape quotes inside of a value: it ends with the quote before the next field, or with the
+/// line.
+fn bare_quotes(s: &str) -> (String, &str) {
+    let begins_field = |rest: &str| {
+        let key = rest.strip_prefix(' ').and_then(|rest| rest.split_once('=')).map(|(key, _)| key);
+        rest.is_empty() || key.is_some_and(|key| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    let inner = s.strip_prefix('"').unwrap_or(s);
+    let end = inner.match_indices('"').find(|(at, _)| inner.get(at + 1..).is_some_and(begins_field));
+    let (at, after) = end.map_or((inner.len(), ""), |(at, _)| (at, inner.get(at + 1..).unwrap_or_default()));
+    (inner.get(..at).unwrap_or_default().to_owned(), after)
 }
 
 /// Pod and UID of a `&PodSandboxMetadata{Name:…,Uid:…,Namespace:…,…}` in the message.
@@ -109,6 +131,16 @@ mod tests {
         assert!(message.ends_with("failed, error: no \"bridge\""), "{message}");
         assert_eq!(runtime_line(r#"time="2026-11-29T12:40:29Z" level=info msg=x"#), RuntimeLine::Quiet);
         assert_eq!(runtime_line("panic: oh no = 5"), RuntimeLine::Other);
+    }
+
+    #[test]
+    fn quotes_that_are_not_escaped_are_part_of_the_value() {
+        let line = r#"time="2019-10-02T23:27:34.4Z" level=error msg="StopPodSandbox for "cae59" failed" error="failed to destroy network for sandbox "cae59": del cmd: failed""#;
+        let RuntimeLine::Severe(e) = runtime_line(line) else { panic!("not severe") };
+        let LogKind::Other { message } = e.what else { panic!("not other") };
+        let told =
+            r#"StopPodSandbox for "cae59" failed: failed to destroy network for sandbox "cae59": del cmd: failed"#;
+        assert_eq!(message.as_str(), told);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const ROUTINE: &[&str] = &["Pulled", "Created", "Started"];
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let scheduling = s.placed.place.stage == Stage::Scheduling;
     let mut scheduled = false;
-    for event in s.facts.events.iter().filter(|e| !ROUTINE.contains(&e.reason.as_str())) {
+    for event in s.facts.events.iter().filter(|e| !ROUTINE.contains(&e.reason.as_str()) && !is_attached_since(s, e)) {
         // The newest attempt alone counts: what kept it from a node before may be over.
         if event.reason == "FailedScheduling" {
             if scheduling && !scheduled {
@@ -32,6 +32,17 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     if scheduling {
         claims(s, out);
     }
+}
+
+/// True for a failed attachment of a volume that was attached afterwards.
+fn is_attached_since(s: &Subject, failed: &Event) -> bool {
+    if failed.reason != "FailedAttachVolume" {
+        return false;
+    }
+    let quoted = |message: &str| Some(message.split_once("volume \"")?.1.split_once('"')?.0.to_owned());
+    let Some(volume) = quoted(&failed.message) else { return false };
+    let mut done = s.facts.events.iter().filter(|e| e.reason == "SuccessfulAttachVolume");
+    done.any(|e| e.last() > failed.last() && quoted(&e.message).is_some_and(|v| v == volume))
 }
 
 /// One event on a pod.

@@ -20,6 +20,10 @@ pub(super) struct Healed<'a> {
     sandbox: Option<Time>,
     /// The kubelet registered its node.
     registered: Option<Time>,
+    /// Volumes that were mounted.
+    mounted: Vec<(&'a str, Time)>,
+    /// k3s or RKE2 says that it is up.
+    up: Option<Time>,
 }
 
 impl<'a> Healed<'a> {
@@ -40,6 +44,10 @@ impl<'a> Healed<'a> {
             self.sandbox = self.sandbox.max(Some(line.at));
         } else if text.starts_with("Successfully registered node") {
             self.registered = self.registered.max(Some(line.at));
+        } else if let Some(volume) = mounted(text) {
+            self.mounted.push((volume, line.at));
+        } else if text.contains("k3s is up and running") || text.contains("rke2 is up and running") {
+            self.up = self.up.max(Some(line.at));
         }
     }
 
@@ -52,6 +60,8 @@ impl<'a> Healed<'a> {
             || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
             || (before(self.sandbox) && matches!(area::area(text), Some(Kind::Pause | Kind::Network | Kind::Sandbox)))
             || (before(self.registered) && says_api(text))
+            || (before(self.up) && text.contains("Waiting "))
+            || self.mounted.iter().any(|(volume, at)| *at > line.at && text.contains(volume) && is_of_volume(text))
     }
 }
 
@@ -62,6 +72,17 @@ fn pulled(text: &str) -> Option<&str> {
     }
     let (image, after) = text.strip_prefix("PullImage \"")?.split_once('"')?;
     after.contains("returns image reference").then_some(image)
+}
+
+/// The volume of `MountVolume.SetUp succeeded for volume "VOL" …` and of `MountVolume.MountDevice succeeded …`.
+fn mounted(text: &str) -> Option<&str> {
+    let (_, after) = text.strip_prefix("MountVolume.")?.split_once(" succeeded for volume ")?;
+    let volume = after.trim_start_matches(['\\', '"']).split(['\\', '"']).next()?;
+    (!volume.is_empty()).then_some(volume)
+}
+
+fn is_of_volume(text: &str) -> bool {
+    matches!(area::area(text), Some(Kind::Mount | Kind::Attach)) || text.contains("VolumesInUse")
 }
 
 #[cfg(test)]
@@ -109,6 +130,29 @@ mod tests {
             (false, Source::KubeletLog, "Starting controller name=client-ca-bundle::/etc/kubernetes/pki/ca.crt");
         assert_eq!(told(&[quiet]), "none.healthy");
         assert_eq!(told(&[quiet, (true, Source::KubeletLog, "nobody has seen this sentence")]), "unknown");
+    }
+
+    #[test]
+    fn a_volume_that_was_mounted_is_not_missing_and_k3s_that_is_up_waits_for_nothing() {
+        let failed = |volume: &str| {
+            format!(
+                r#"Operation for "{{volumeName:a podName:b nodeName:}}" failed. Error: Volume has not been added to the list of VolumesInUse in the node's volume status for volume "{volume}" (UniqueName: "kubernetes.io/csi/d^v") pod "web-0" (UID: "5b")"#
+            )
+        };
+        let done = (
+            false,
+            Source::KubeletLog,
+            r#"MountVolume.MountDevice succeeded for volume "data" (UniqueName: "kubernetes.io/csi/d^v") pod "web-0" (UID: "5b")"#,
+        );
+        assert_eq!(told(&[(true, Source::KubeletLog, &failed("data")), done]), "none.healthy");
+        assert_ne!(told(&[(true, Source::KubeletLog, &failed("other")), done]), "none.healthy");
+        let waits = (
+            true,
+            Source::OtherLog,
+            "Waiting to retrieve agent configuration; server is not ready: connection refused",
+        );
+        assert_ne!(told(&[waits]), "none.healthy");
+        assert_eq!(told(&[waits, (false, Source::OtherLog, "k3s is up and running")]), "none.healthy");
     }
 
     #[test]

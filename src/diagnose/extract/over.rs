@@ -109,9 +109,9 @@ mod tests {
             LogKind::LoopBlocked { error: "container runtime status check may not have completed yet".into() };
         let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what: blocked };
         node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
-        assert_eq!(causes(&mut node)[0], "node.kubelet-starting");
+        assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_AGE_S + 1);
-        assert!(!causes(&mut node).contains(&"node.kubelet-starting".into()));
+        assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));
         says(&mut node, "Unable to register node with API server: Unauthorized");
         assert_eq!(causes(&mut node)[0], "node.registration");
         wait(&mut node, API_AGE_S + 1);
