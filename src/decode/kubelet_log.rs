@@ -149,7 +149,7 @@ fn pods(list: &str) -> Vec<Text> {
     list.split([' ', ',']).map(|p| p.trim_matches('"')).filter(|p| p.contains('/')).map(Text::new).collect()
 }
 
-/// Pod and UID that are named inside of a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`.
+/// Pod and UID that are named inside of a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`, which may be escaped.
 fn named_in(message: &str) -> Option<(Text, Text)> {
     for (open, _) in message.match_indices('(') {
         let Some((before, after)) = message.get(..open).zip(message.get(open + 1..)) else { continue };
@@ -164,7 +164,8 @@ fn named_in(message: &str) -> Option<(Text, Text)> {
             return Some((Text::from(format!("{namespace}/{name}")), Text::new(uid)));
         }
     }
-    [("podName:", " "), ("(UID: \"", "\"")].into_iter().find_map(|(begin, end)| {
+    // Kubelets before 1.23 quote an error once more.
+    [("podName:", " "), ("(UID: \"", "\""), ("(UID: \\\"", "\\")].into_iter().find_map(|(begin, end)| {
         let uid = message.split_once(begin)?.1.split_once(end)?.0;
         is_uid(uid).then(|| (Text::default(), Text::new(uid)))
     })
