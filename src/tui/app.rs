@@ -248,9 +248,10 @@ impl App {
         std::mem::take(&mut self.asks)
     }
 
-    /// A log is open, and moves on.
+    /// A log is open, and moves on; one that was opened in a picture that is kept still does until there is something to show.
     pub fn reads_log(&self) -> bool {
-        self.log.is_some() && !self.paused
+        let shows_none = |log: &LogPane| log.lines.is_empty() && log.nowhere.is_empty();
+        self.log.as_ref().is_some_and(|log| !self.paused || shows_none(log))
     }
 
     /// Takes news of the open log in.

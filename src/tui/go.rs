@@ -199,10 +199,15 @@ impl App {
                 self.pane = Pane::Pod;
             }
             Ok(Command::Log(key)) => {
+                let from = self.log.as_ref().map(|log| log.from);
                 self.close_log();
                 self.open_pod(key);
                 self.pane = Pane::Pod;
                 self.open_log();
+                // From one log to another: back is where the first was opened.
+                if let (Some(log), Some(from)) = (&mut self.log, from) {
+                    log.from = from;
+                }
             }
             Ok(Command::Entry(id)) => {
                 if let Some(entry) = picture.moment.entries().into_iter().find(|entry| entry.id == id) {

@@ -89,6 +89,12 @@ fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_cl
     key(&mut app, KeyCode::Enter);
     let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
     assert_eq!(asks, ["close", "app"]);
+    key(&mut app, KeyCode::Esc);
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, "L:log well");
+    key(&mut app, KeyCode::Enter);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.context(), Context::List, "where the first was opened");
 }
 
 #[test]
@@ -125,6 +131,12 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     assert!(!shows(&app.draw(80, 24), "line 206"));
     keys(&mut app, "p");
     assert!(!app.reads_log(), "a picture that is kept still takes nothing in");
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, "L");
+    assert!(app.reads_log(), "nothing is shown yet");
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(numbered(0, 2)));
+    assert!(!app.reads_log() && shows(&app.draw(80, 24), "line 1"));
 }
 
 #[test]
