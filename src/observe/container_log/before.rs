@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use crate::container_log::{LogLine, Rest};
 use crate::decode::{LogDecoder, LogForm, first_begin};
 use crate::observe::discover::Bounds;
+use crate::text::Text;
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 256 << 10;
@@ -28,6 +29,8 @@ pub struct Before {
     bounds: Bounds,
     /// What stood before it was left out of a compressed file that is too long.
     cut: bool,
+    /// Why no more could be read, until it is taken.
+    failure: Option<Text>,
 }
 
 #[derive(Debug)]
@@ -39,7 +42,7 @@ enum Bytes {
 impl Before {
     /// What stands before `at` in the open `file`, which is really at `path`.
     pub fn of(file: File, path: &Path, at: u64, bounds: &Bounds) -> Self {
-        Self { bytes: Bytes::File(file), at, earlier: rotated(path), bounds: bounds.clone(), cut: false }
+        Self { bytes: Bytes::File(file), at, earlier: rotated(path), bounds: bounds.clone(), cut: false, failure: None }
     }
 
     /// There is something.
@@ -70,7 +73,14 @@ impl Before {
             }
         }
         let from = self.at.saturating_sub(CHUNK);
-        let mut bytes = self.bytes.between(from, self.at);
+        let (mut bytes, read) = self.bytes.between(from, self.at);
+        if let Err(e) = read {
+            // What was read stands before a hole, and so does all before it.
+            self.failure = Some(format!("older lines cannot be read: {e}").into());
+            (self.at, self.cut) = (0, true);
+            self.earlier.clear();
+            return Vec::new();
+        }
         let begin = if from > 0 || self.cut { first_begin(&bytes) } else { 0 };
         // A line that is longer than a chunk is not waited for.
         let begin = if begin < bytes.len() { begin } else { 0 };
@@ -78,6 +88,11 @@ impl Before {
         let begin = from + begin as u64;
         self.at = if from > 0 { begin } else { 0 };
         bytes
+    }
+
+    /// Why no more could be read, if that was not taken before.
+    pub fn take_failure(&mut self) -> Option<Text> {
+        self.failure.take()
     }
 
     /// The lines of the chunk before.
@@ -90,26 +105,31 @@ impl Before {
 }
 
 impl Bytes {
-    fn between(&self, from: u64, to: u64) -> Vec<u8> {
+    fn between(&self, from: u64, to: u64) -> (Vec<u8>, io::Result<()>) {
         match self {
-            Bytes::File(file) => {
-                let mut bytes = vec![0; usize::try_from(to - from).unwrap_or(0)];
-                let mut read = 0;
-                // A file that was cut meanwhile ends earlier.
-                while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-                    match file.read_at(room, from + read as u64) {
-                        Ok(0) => break,
-                        Ok(count) => read += count,
-                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                        Err(_) => break,
-                    }
-                }
-                bytes.truncate(read);
-                bytes
-            }
-            Bytes::Held(all) => all.get(from as usize..to as usize).unwrap_or_default().to_vec(),
+            Bytes::File(file) => read_between(file, from, to),
+            Bytes::Held(all) => (all.get(from as usize..to as usize).unwrap_or_default().to_vec(), Ok(())),
         }
     }
+}
+
+/// The bytes from `from` to `to`, as many as can be read, and why there are no more. A file that was cut ends earlier.
+pub fn read_between(file: &File, from: u64, to: u64) -> (Vec<u8>, io::Result<()>) {
+    let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
+    let (mut read, mut end) = (0, Ok(()));
+    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, from + read as u64) {
+            Ok(0) => break,
+            Ok(count) => read += count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => {
+                end = Err(e);
+                break;
+            }
+        }
+    }
+    bytes.truncate(read);
+    (bytes, end)
 }
 
 /// The files that a log was rotated to, newest last: `0.log.20260302-090000` and `….gz` of CRI, `….log.1` of docker.
@@ -171,4 +191,27 @@ fn opened(path: &Path, bounds: &Bounds) -> io::Result<(Bytes, u64, bool)> {
 fn with_gz(path: &Path) -> String {
     let suffix = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     format!("{suffix}.gz")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::discover::LogPlaces;
+    use crate::observe::tests::Temp;
+
+    #[test]
+    fn what_cannot_be_read_is_said_and_nothing_is_told_from_before_it() {
+        let temp = Temp::new();
+        temp.write("var/log/a.log", "");
+        temp.write("var/log/a.log.1", "2026-03-02T09:00:00Z stdout F before the hole\n");
+        // Of a directory no byte can be read.
+        let broken = File::open(temp.path("var/log")).unwrap();
+        let bounds = LogPlaces::default().bounds(&temp.root());
+        let mut before = Before::of(broken, &temp.path("var/log/a.log"), 1 << 20, &bounds);
+        assert!(before.lines().is_empty());
+        let failure = before.take_failure().unwrap();
+        assert!(failure.starts_with("older lines cannot be read: "), "{failure}");
+        assert_eq!((before.rest(), before.take_failure()), (Rest::LeftOut, None));
+        assert!(before.lines().is_empty());
+    }
 }

@@ -54,7 +54,7 @@ pub async fn read(
             _ = ticks.tick(), if follows => false,
         };
         let looked = look(&root, &dir, move |_| {
-            let news = if older { vec![follower.older()] } else { follower.step() };
+            let news = if older { follower.older() } else { follower.step() };
             Ok((follower, news))
         });
         match looked.await {

@@ -3,10 +3,10 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::before::Before;
+use super::before::{Before, read_between};
 use crate::container_log::{Instance, LogLine, LogNews, LogPlace};
 use crate::decode::{LogDecoder, LogForm};
 use crate::observe::discover::Bounds;
@@ -35,6 +35,8 @@ pub struct Follower {
     before: Before,
     idle: u32,
     gone: bool,
+    /// The last read failed, which was said.
+    failed: bool,
 }
 
 impl Follower {
@@ -63,6 +65,7 @@ impl Follower {
             before,
             idle: 0,
             gone: false,
+            failed: false,
         };
         let mut lines = Vec::new();
         // What the last chunk begins and does not end goes on with what comes.
@@ -81,7 +84,10 @@ impl Follower {
         }
         let older = follower.before.is_more();
         let begin = LogNews::Begin { place: follower.place(), restart: Some(restart), older };
-        Ok((follower, vec![begin, LogNews::Lines(lines), LogNews::End]))
+        let mut news = vec![begin, LogNews::Lines(lines)];
+        news.extend(follower.before.take_failure().map(LogNews::Said));
+        news.push(LogNews::End);
+        Ok((follower, news))
     }
 
     fn place(&self) -> LogPlace {
@@ -89,12 +95,13 @@ impl Follower {
     }
 
     /// The chunk before what was told so far.
-    pub fn older(&mut self) -> LogNews {
+    pub fn older(&mut self) -> Vec<LogNews> {
         let mut lines = Vec::new();
         while lines.is_empty() && self.before.is_more() {
             lines = self.before.lines();
         }
-        LogNews::Older { lines, rest: self.before.rest() }
+        let failure = self.before.take_failure().map(LogNews::Said);
+        failure.into_iter().chain([LogNews::Older { lines, rest: self.before.rest() }]).collect()
     }
 
     /// What came since the last step.
@@ -166,20 +173,17 @@ impl Follower {
             self.decoder = LogDecoder::new(LogForm::Kept);
             news.push(LogNews::Skipped { lines: 0, bytes: behind });
         }
-        let mut bytes = vec![0; usize::try_from(end - self.at).unwrap_or(0)];
-        let mut read = 0;
-        while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-            match self.file.read_at(room, self.at + read as u64) {
-                Ok(0) => break,
-                Ok(count) => read += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => break,
+        let (bytes, read) = read_between(&self.file, self.at, end);
+        self.at += bytes.len() as u64;
+        self.idle = if bytes.is_empty() { self.idle } else { 0 };
+        match read {
+            Ok(()) => self.failed = false,
+            Err(e) if !std::mem::replace(&mut self.failed, true) => {
+                news.push(LogNews::Said(format!("the file cannot be read any more: {e}; it is tried again").into()));
             }
+            Err(_) => {}
         }
-        self.at += read as u64;
-        self.idle = if read > 0 { 0 } else { self.idle };
-        let bytes = bytes.get(..read).unwrap_or_default();
-        let begin = if behind > 0 { crate::decode::first_begin(bytes) } else { 0 };
+        let begin = if behind > 0 { crate::decode::first_begin(&bytes) } else { 0 };
         let mut lines = Vec::new();
         self.decoder.push(bytes.get(begin..).unwrap_or_default(), &mut lines);
         tell(lines, news);
