@@ -192,6 +192,12 @@ async fn the_api_server_serves_what_files_do_not() {
         "{asked:?}"
     );
     assert!(asked.last().unwrap().contains("sinceTime=2026-03-02T09:41:39Z"), "{asked:?}");
+    // With its pod the log is over, and is not asked for again.
+    fake.state().logs.remove(LOG);
+    fake.state().deleted.insert("shop/web".into());
+    seen.until(&log, "that it is over", |s| s.said.iter().any(|said| said.starts_with("over: "))).await;
+    let over = seen.said.last().unwrap();
+    assert!(over.contains("404") && over.contains("not found"), "{over}");
     drop(log);
 }
 

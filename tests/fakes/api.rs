@@ -1,7 +1,7 @@
 //! Owns an API server that lists and watches what it is given, on a real TLS socket, with versions, bookmarks and faults.
 //! It must not know the sources that ask it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -68,6 +68,8 @@ pub struct State {
     /// Logs by `namespace/pod/container`, the previous run's with `/previous`: whole lines that begin with a time. One that
     /// is followed goes on as lines are added here, until it is taken away.
     pub logs: BTreeMap<String, String>,
+    /// Pods that are deleted, as `namespace/pod`: they have no log.
+    pub deleted: BTreeSet<String>,
     /// What was asked, as `VERB path?query`.
     pub asked: Vec<String>,
 }
@@ -341,6 +343,9 @@ fn log(shared: &Arc<Mutex<State>>, state: &State, pod: &str, query: &BTreeMap<&s
     let container = asked("container");
     let previous = if asked("previous") == "true" { "/previous" } else { "" };
     let key = format!("{pod}/{container}{previous}");
+    if state.deleted.contains(pod) {
+        return status(404, &format!("pods \"{pod}\" not found"), None);
+    }
     let Some(all) = state.logs.get(&key) else {
         return match previous.is_empty() {
             true => status(

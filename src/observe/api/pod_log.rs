@@ -114,6 +114,8 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
         StatusCode::NOT_FOUND if message.is_empty() => {
             failed(&tried, ErrorKind::Malformed, "what answers there is not an API server")
         }
+        // The pod is deleted; one of the same name is another.
+        StatusCode::NOT_FOUND => Failure::Off(tried.into()),
         _ if status.is_server_error() => {
             let fix = "the API server asks the kubelet, which may not answer: look at both";
             failed(&tried, ErrorKind::Other, fix)

@@ -117,7 +117,7 @@ impl Log<'_> {
 
     /// Goes on until nobody looks any more.
     async fn follow(&mut self, asked: &mut mpsc::Receiver<()>) {
-        let follow = self.request.follow && self.request.instance == Instance::Current;
+        let mut follow = self.request.follow && self.request.instance == Instance::Current;
         let (mut wait, mut ended_said, mut failed) = (Duration::ZERO, false, false);
         loop {
             loop {
@@ -148,7 +148,11 @@ impl Log<'_> {
                     self.tray.put(LogNews::Said(why.into()));
                     ended_said = true;
                 }
-                // It may be a pod that is being deleted; what was read stays.
+                Err(Failure::Off(why)) => {
+                    self.tray.put(LogNews::Over(why.clone()));
+                    follow = false;
+                }
+                // What was read stays.
                 Err(failure) if !failed => {
                     self.tray.put(LogNews::Said(format!("{}; asked again", words(failure)).into()));
                 }
