@@ -114,8 +114,12 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
         StatusCode::NOT_FOUND if message.is_empty() => {
             failed(&tried, ErrorKind::Malformed, "what answers there is not an API server")
         }
-        // The pod is deleted; one of the same name is another.
-        StatusCode::NOT_FOUND => Failure::Off(tried.into()),
+        // The pod is deleted; one of the same name is another. The API server words the kubelet's own 404 otherwise, which one
+        // that was started again gives for pods that it does not know yet.
+        StatusCode::NOT_FOUND if message.starts_with("pods \"") => Failure::Off(tried.into()),
+        StatusCode::NOT_FOUND => {
+            failed(&tried, ErrorKind::Other, "the kubelet may not know the pod yet: it is asked again")
+        }
         _ if status.is_server_error() => {
             let fix = "the API server asks the kubelet, which may not answer: look at both";
             failed(&tried, ErrorKind::Other, fix)
@@ -126,4 +130,20 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
 
 fn failed(tried: &str, kind: ErrorKind, fix: &str) -> Failure {
     Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_that_is_gone_and_one_that_the_kubelet_does_not_know_yet() {
+        let of = |message: &str| {
+            let body = serde_json::json!({ "message": message }).to_string();
+            refused("get pods/log of n/p", "https://a", StatusCode::NOT_FOUND, body.as_bytes())
+        };
+        assert!(matches!(of("pods \"p\" not found"), Failure::Off(_)));
+        let relayed = of("the server could not find the requested resource ( pods/log p)");
+        assert!(matches!(&relayed, Failure::Retry(error) if error.fix.contains("asked again")), "{relayed:?}");
+    }
 }
