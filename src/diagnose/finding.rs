@@ -78,6 +78,12 @@ pub const NOISE: &str = "none.noise";
 /// The id of the answer that it heals by itself.
 pub const TRANSIENT: &str = "none.transient";
 
+/// An answer that says of itself that nothing is wrong. What passes by itself for a reason that has a name, as a kubelet that
+/// is starting, is told beside the faults: it explains why nothing moves.
+pub fn is_nothing(cause: &str) -> bool {
+    cause.starts_with("none.") && !cause.starts_with("none.transient.")
+}
+
 impl Diagnosis {
     /// The best of them.
     pub fn top(&self) -> Option<&Finding> {

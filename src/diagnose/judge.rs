@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Todo};
+use super::finding::{Finding, Todo, is_nothing};
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
 use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
@@ -108,7 +108,7 @@ fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
 /// nothing but what proves one of them, and noise beside a fault.
 fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     let Some(c) = candidate else { return false };
-    let is_quiet = |c: &Candidate| c.rule.cause.starts_with("none.");
+    let is_quiet = |c: &Candidate| is_nothing(&c.rule.cause);
     let deeper = before.iter().filter(|b| !is_quiet(b));
     if is_quiet(c) {
         return deeper.count() == 0;

@@ -12,7 +12,7 @@ mod shortage;
 mod tests;
 mod vars;
 
-pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN};
+pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN, is_nothing};
 pub use judge::steps;
 pub use rounds::{Found, Rounds, fault_of_node};
 pub use scheduler::{Reason, Schedule, split};

@@ -2,7 +2,7 @@
 //! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives its words, the finding its cause.
 
 use super::words::alarm_text;
-use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
+use crate::diagnose::{Diagnosis, Finding, UNKNOWN, is_nothing};
 use crate::model::Alarm;
 use crate::observation::{Call, Time};
 use crate::runbook::Confidence;
@@ -29,7 +29,7 @@ impl std::fmt::Display for Fault {
 pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault> {
     let mut untold: Vec<&Alarm> = alarms.iter().collect();
     let mut out = Vec::new();
-    let of_node = |f: &&Finding| f.stage == "node" && !f.cause.starts_with("none.") && f.cause != UNKNOWN;
+    let of_node = |f: &&Finding| f.stage == "node" && !is_nothing(&f.cause) && f.cause != UNKNOWN;
     for finding in node.findings.iter().filter(of_node) {
         let same = untold.iter().position(|alarm| is_told_by(alarm, &finding.cause));
         // The alarm counts the seconds; the finding says what they mean.
@@ -104,6 +104,10 @@ mod tests {
         ];
         let told = |node, alarms| faults(node, alarms, now).iter().map(Fault::to_string).collect::<Vec<_>>();
         assert_eq!(told(&node, &alarms[..]), expected);
+        let starting = vec![finding("none.transient.kubelet-starting", "The kubelet starts", Confidence::Likely)];
+        let starting = Diagnosis { findings: starting, signals: Vec::new(), holds_until: None };
+        let expected = ["the node: The kubelet starts [none.transient.kubelet-starting]"];
+        assert_eq!(told(&starting, &[]), expected, "it explains why nothing moves");
         let well = vec![finding("none.healthy", "", Confidence::Likely)];
         let well = Diagnosis { findings: well, signals: Vec::new(), holds_until: None };
         assert_eq!(told(&well, &alarms[1..]), ["the container runtime has not answered for 24s"]);
