@@ -227,8 +227,8 @@ fn is_same(a: &str, b: &str) -> bool {
     within || a == b
 }
 
-/// Letters and digits of the end of a text, from the last on, where the reason stands whatever it is wrapped in: quotes, escapes and ids of
-/// pods that envelopes put around it are left out.
+/// Letters and digits of the end of a text, from the last on, where the reason stands whatever it is wrapped in: quotes,
+/// escapes and ids of pods that envelopes put around it are left out.
 fn core(text: &str) -> String {
     let text = text.split_once("pod=\"").map_or(text, |(before, _)| before);
     text.chars().rev().filter(|c| c.is_alphanumeric()).take(CORE).collect()

@@ -171,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::{Fact, Source};
+    use crate::observation::{Fact, LogEntry, LogKind, Source};
     use crate::pipeline::tests::fixture::Node as Fixture;
 
     #[test]
@@ -197,5 +197,34 @@ mod tests {
         let same = |uid: &str| Arc::ptr_eq(&before.pods[uid], &after.pods[uid]);
         assert!(same("r"), "the pod that is on its way past claims is not diagnosed again");
         assert!(!same("s"), "the pod that no scheduler has placed is");
+    }
+
+    #[test]
+    fn lines_of_the_node_cost_only_the_pods_that_wait_for_an_image_and_those_not_each_time() {
+        let mut node = Fixture::new();
+        let waiting = json!({"metadata": {"name": "p", "namespace": "n", "uid": "p"},
+            "spec": {"nodeName": "w", "containers": [{"name": "c", "image": "r/a:1"}]},
+            "status": {"phase": "Pending", "startTime": "2026-09-21T14:00:00Z", "containerStatuses": [{"name": "c",
+                "image": "r/a:1", "state": {"waiting": {"reason": "ErrImagePull"}}}]}});
+        node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(waiting).unwrap())]);
+        let mut rounds = Rounds::default();
+        let mut says = |node: &mut Fixture, after: i64, text: &str| {
+            node.at += chrono::TimeDelta::milliseconds(after);
+            let what = LogKind::Other { message: text.into() };
+            let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
+            node.say(Source::RuntimeLog, Fact::Log(Box::new(entry)));
+            let (snapshot, now) = (node.snapshot(), node.at);
+            let placed = rounds.placer.place_all(&snapshot, now);
+            assert_eq!(placed[0].place.stage, Stage::Image);
+            rounds.make(&placed, &snapshot, now).pods["p"].clone()
+        };
+        let first = says(&mut node, 0, "one line");
+        let other = says(&mut node, PULLS_EVERY_MS, "another line that tells of nothing");
+        assert!(Arc::ptr_eq(&first, &other), "what tells of no pull is no reason");
+        let failed = r#"PullImage "r/a:1" failed: failed to do request: dial tcp: lookup r: no such host"#;
+        let later = says(&mut node, 1000, failed);
+        assert_eq!(later.top().unwrap().cause, "image.dns", "its last diagnosis is old enough");
+        let soon = says(&mut node, 1000, r#"PullImage "r/b:1" failed: failed to do request: EOF"#);
+        assert!(Arc::ptr_eq(&later, &soon), "many lines come where a registry is away");
     }
 }

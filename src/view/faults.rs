@@ -1,5 +1,6 @@
 //! Owns what is wrong with the node, in one sentence each: what was found, and the alarms that no finding tells.
-//! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives its words, the finding its cause.
+//! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives
+//! its words, the finding its cause.
 
 use super::words::alarm_text;
 use crate::diagnose::{Diagnosis, Finding, UNKNOWN, is_nothing};

@@ -245,4 +245,35 @@ mod tests {
         assert_eq!(word("Container other failed liveness probe, will be restarted"), "killed");
         assert_eq!(word("Container my-c failed liveness probe, will be restarted"), "killed", "c is not my-c");
     }
+
+    #[test]
+    fn a_verdict_that_names_no_container_blames_the_only_one_that_has_the_probe() {
+        let word = |own: bool, other: bool| {
+            let mut node = Node::new();
+            let at = |s: i64| node.at + TimeDelta::seconds(s);
+            let container = |name: &str, probed: bool| {
+                if probed {
+                    json!({"name": name, "livenessProbe": {"periodSeconds": 1}})
+                } else {
+                    json!({"name": name})
+                }
+            };
+            let ended = json!({"exitCode": 137, "reason": "Error", "startedAt": at(-90), "finishedAt": at(-10)});
+            let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+                "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [container("c", own), container("d", other)]},
+                "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
+                    "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
+            let what = LogKind::Other { message: "SyncLoop (probe) probe=liveness status=unhealthy".into() };
+            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            let (placed, snapshot) = (node.placed(), node.snapshot());
+            let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+            let c = &placed.place.containers[0];
+            how(&subject, c, &last_end(&subject, c).unwrap().0).0
+        };
+        assert_eq!(word(true, false), "liveness");
+        assert_eq!(word(false, true), "killed", "the other one's probe");
+        assert_eq!(word(true, true), "killed", "either may be meant");
+    }
 }

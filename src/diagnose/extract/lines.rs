@@ -81,7 +81,8 @@ fn of_images(s: &Subject, since: &dyn Fn(&&Line) -> bool, out: &mut Vec<Signal>)
 }
 
 fn may_tell_of_pull(line: &Line) -> bool {
-    matches!(line.source, Source::RuntimeLog | Source::KubeletLog)
+    let heard = matches!(line.source, Source::RuntimeLog | Source::KubeletLog);
+    heard && ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word))
 }
 
 /// What changes when a line comes, again or for the first time, that may tell of a pull: the diagnosis of pods that wait for
@@ -89,9 +90,7 @@ fn may_tell_of_pull(line: &Line) -> bool {
 pub(in crate::diagnose) fn pulls(snapshot: &Snapshot) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for line in snapshot.lines.iter().filter(|line| may_tell_of_pull(line)) {
-        if ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word)) {
-            (line.first, line.at, line.count).hash(&mut hasher);
-        }
+        (line.first, line.at, line.count).hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -30,24 +30,32 @@ pub(super) enum Ended {
     Failed(Failure),
 }
 
-/// What an answer other than 200 means.
-pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Ended {
+/// What is to be done about a credential that is not accepted.
+pub(super) const REFUSED_CREDENTIAL: &str =
+    "the credential is expired, or of another cluster: give another with --kubeconfig";
+/// What a 404 without a Status means.
+pub(super) const NO_API_SERVER: &str = "what answers there is not an API server";
+
+/// The message of the Status that an API server sends instead of what was asked for; empty where the body is none.
+pub(super) fn message(body: &[u8]) -> Text {
     #[derive(Default, Deserialize)]
     struct Status {
         #[serde(default)]
         message: Text,
     }
-    let message = serde_json::from_slice::<Status>(body).unwrap_or_default().message;
+    serde_json::from_slice::<Status>(body).unwrap_or_default().message
+}
+
+/// What an answer other than 200 means.
+pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Ended {
+    let message = message(body);
     let message = message.one_line();
     let tried: Text = format!("{} at {}: {status} {message}", what.request(), way.server).into();
     let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
     let retry = |kind, fix: &str| Ended::Failed(Failure::Retry(error(kind, fix)));
     match status {
         StatusCode::GONE => Ended::Expired,
-        StatusCode::UNAUTHORIZED => Ended::Unauthorized(Failure::Retry(error(
-            ErrorKind::Denied,
-            "the credential is expired, or of another cluster: give another with --kubeconfig",
-        ))),
+        StatusCode::UNAUTHORIZED => Ended::Unauthorized(Failure::Retry(error(ErrorKind::Denied, REFUSED_CREDENTIAL))),
         StatusCode::FORBIDDEN => Ended::Failed(Failure::Forbidden(error(ErrorKind::Denied, &what.grant(&message)))),
         StatusCode::TOO_MANY_REQUESTS => {
             let seconds = headers.get("retry-after").and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
@@ -58,7 +66,7 @@ pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &H
         StatusCode::NOT_FOUND if what.is_by_name() && !message.is_empty() => {
             Ended::Absent(Failure::Retry(error(ErrorKind::Other, "")))
         }
-        StatusCode::NOT_FOUND => retry(ErrorKind::Malformed, "what answers there is not an API server"),
+        StatusCode::NOT_FOUND => retry(ErrorKind::Malformed, NO_API_SERVER),
         _ if message.contains("etcd") => {
             retry(ErrorKind::Other, "the API server is up and its etcd is not: look at etcd (crictl ps --name etcd)")
         }

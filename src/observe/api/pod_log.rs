@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use kube::client::Body;
-use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::super::Failure;
 use super::access::{ApiAccess, Way};
+use super::answer::{NO_API_SERVER, REFUSED_CREDENTIAL, message};
 use super::stream::{Broken, chunk, whole};
 use super::trouble::{late, unanswered};
 use super::watched::{encoded, pasted, user};
 use crate::container_log::LogRequest;
 use crate::observation::{ErrorKind, SourceError};
-use crate::text::Text;
 
 /// Longest wait for an answer to begin: the API server asks the kubelet first.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -86,19 +85,11 @@ impl PodLog {
 /// What an answer other than 200 means. The message of a 400 is the kubelet's: that the container waits to be started, or
 /// that there is no earlier run.
 fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Failure {
-    #[derive(Default, Deserialize)]
-    struct Status {
-        #[serde(default)]
-        message: Text,
-    }
-    let message = serde_json::from_slice::<Status>(body).unwrap_or_default().message;
+    let message = message(body);
     let message = message.one_line();
     let tried = format!("{request} at {server}: {status} {message}");
     match status {
-        StatusCode::UNAUTHORIZED => {
-            let fix = "the credential is expired, or of another cluster: give another with --kubeconfig";
-            failed(&tried, ErrorKind::Denied, fix)
-        }
+        StatusCode::UNAUTHORIZED => failed(&tried, ErrorKind::Denied, REFUSED_CREDENTIAL),
         StatusCode::FORBIDDEN => {
             let user = user(&message);
             let own = user.is_some_and(|user| user.starts_with("system:node:"));
@@ -111,9 +102,7 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
             );
             Failure::Forbidden(SourceError { tried: tried.into(), kind: ErrorKind::Denied, fix: fix.into() })
         }
-        StatusCode::NOT_FOUND if message.is_empty() => {
-            failed(&tried, ErrorKind::Malformed, "what answers there is not an API server")
-        }
+        StatusCode::NOT_FOUND if message.is_empty() => failed(&tried, ErrorKind::Malformed, NO_API_SERVER),
         // The pod is deleted; one of the same name is another. The API server words the kubelet's own 404 otherwise, which one
         // that was started again gives for pods that it does not know yet.
         StatusCode::NOT_FOUND if message.starts_with("pods \"") => Failure::Off(tried.into()),
