@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 /// A module, and what of the crate it may use besides itself.
 const LAYERS: &[(&str, &[&str])] = &[
     ("text", &[]),
+    ("trust", &[]),
     ("cli", &["text"]),
     ("container_log", &["text"]),
     ("objects", &["text"]),
     ("observation", &["objects", "text"]),
     ("decode", &["observation", "objects", "container_log", "text"]),
-    ("record", &["decode", "observation", "objects", "text"]),
+    ("record", &["decode", "observation", "objects", "trust", "text"]),
     ("proto", &[]),
-    ("observe", &["proto", "decode", "observation", "objects", "container_log", "text"]),
+    ("observe", &["proto", "decode", "observation", "objects", "container_log", "trust", "text"]),
     ("model", &["observation", "objects", "text"]),
     ("pipeline", &["model", "observation", "objects", "text"]),
-    ("runbook", &["pipeline", "observation", "text"]),
+    ("runbook", &["pipeline", "observation", "trust", "text"]),
     ("diagnose", &["runbook", "pipeline", "model", "observation", "objects", "text"]),
     ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "container_log", "text"]),
     ("report", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text"]),
@@ -39,7 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text",
         ],
     ),
-    ("config", &["tui", "view", "text"]),
+    ("config", &["tui", "view", "trust", "text"]),
     (
         "commands",
         &[
@@ -59,6 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "observation",
             "objects",
             "container_log",
+            "trust",
             "text",
         ],
     ),

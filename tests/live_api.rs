@@ -492,7 +492,7 @@ async fn a_service_account_is_read_from_its_directory() {
     let port = api.address.port().to_string();
     let env = [("KUBERNETES_SERVICE_HOST", "127.0.0.1"), ("KUBERNETES_SERVICE_PORT", port.as_str())];
     let env = env.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
-    let mut live = Live::start(ApiAccess::new(Credential::ServiceAccount(dir.0.clone()), env), pods());
+    let mut live = Live::start(ApiAccess::new(Credential::ServiceAccount(dir.0.clone().into()), env), pods());
     live.until("the list", |s| s.pods.len() == 1).await;
 }
 

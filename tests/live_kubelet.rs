@@ -305,7 +305,7 @@ async fn a_pinned_certificate_is_the_kubelet_whoever_signed_it_and_however_old_i
             [("kubelet.crt", leaf.pem.clone()), ("kubelet-server.pem", format!("{}{}", leaf.pem, leaf.key))]
         {
             let cert = folder.write(name, &text);
-            let client = client(&fake, KubeletTrust::Pinned { cert }, KubeletAuth::None);
+            let client = client(&fake, KubeletTrust::Pinned { cert: cert.into() }, KubeletAuth::None);
             let all = run(ConfigzSource::new(client), Source::KubeletConfig, |fact| {
                 assert_eq!(failed(fact), None, "{i} {name}");
                 matches!(fact, Fact::KubeletConfig(c) if c.max_pods == Some(7))
@@ -331,11 +331,11 @@ async fn another_certificate_is_refused_and_named() {
     let folder = Folder::new("refused");
     let (ca, other) = (Authority::new("cluster"), Authority::new("other"));
     let cert = folder.write("kubelet.crt", &ca.leaf(NODE).pem);
-    let error = refused_by(KubeletTrust::Pinned { cert: cert.clone() }, &other.leaf(NODE)).await;
+    let error = refused_by(KubeletTrust::Pinned { cert: cert.clone().into() }, &other.leaf(NODE)).await;
     let expected = format!("its certificate is not the one in {}", cert.display());
     assert!(error.tried.ends_with(&expected) && error.fix.contains("kubelet-server-current.pem"), "{error:?}");
     // The same CA and another key: only the very certificate is pinned.
-    let error = refused_by(KubeletTrust::Pinned { cert }, &ca.leaf(NODE)).await;
+    let error = refused_by(KubeletTrust::Pinned { cert: cert.into() }, &ca.leaf(NODE)).await;
     assert!(error.tried.ends_with(&expected), "{error:?}");
 
     let trust = KubeletTrust::ClusterCa { pem: inline(&ca.pem()) };
@@ -355,7 +355,7 @@ async fn a_copied_certificate_without_its_key_is_of_no_use() {
     let mut leaf = bare_leaf(NODE);
     let cert = folder.write("kubelet.crt", &leaf.pem);
     leaf.key = bare_leaf(NODE).key;
-    let error = refused_by(KubeletTrust::Pinned { cert }, &leaf).await;
+    let error = refused_by(KubeletTrust::Pinned { cert: cert.into() }, &leaf).await;
     assert!(error.tried.contains("BadSignature"), "{error:?}");
     assert_eq!(error.kind, ErrorKind::Other);
 }
@@ -376,7 +376,7 @@ async fn a_new_certificate_is_trusted_once_its_file_says_so() {
     let cert = folder.write("kubelet.crt", &old.pem);
     let fake = FakeKubelet::start(&old, None).await;
     fake.replies("/metrics", [Reply::Page(b"up 1\n".to_vec())]);
-    let client = client(&fake, KubeletTrust::Pinned { cert }, KubeletAuth::None);
+    let client = client(&fake, KubeletTrust::Pinned { cert: cert.into() }, KubeletAuth::None);
     let (mut scrapes, mut refusals) = (0, 0);
     run(MetricsSource::new(client).every(QUICK), Source::KubeletMetrics, |fact| {
         scrapes += u32::from(matches!(fact, Fact::Scrape(_)));
@@ -405,12 +405,12 @@ async fn credentials_are_shown_and_read_again_and_never_told() {
     let (ca, clients) = (Authority::new("cluster"), Authority::new("clients"));
     let fake = FakeKubelet::start(&ca.leaf(NODE), Some(&clients)).await;
     fake.replies("/metrics", [Reply::Page(b"up 1\n".to_vec())]);
-    let trust = KubeletTrust::ClusterCa { pem: Pem::File(folder.write("ca.crt", &ca.pem())) };
+    let trust = KubeletTrust::ClusterCa { pem: Pem::File(folder.write("ca.crt", &ca.pem()).into()) };
     let is_scrape = |fact: &Fact| matches!(fact, Fact::Scrape(_));
 
     let one_file = clients.leaf("system:admin");
     let one_file = folder.write("client.pem", &format!("{}{}", one_file.pem, one_file.key));
-    let auth = KubeletAuth::ClientCert { cert: Pem::File(one_file.clone()), key: Pem::File(one_file) };
+    let auth = KubeletAuth::ClientCert { cert: Pem::File(one_file.clone().into()), key: Pem::File(one_file.into()) };
     run(MetricsSource::new(client(&fake, trust.clone(), auth)), Source::KubeletMetrics, is_scrape).await;
     assert!(fake.asked().pop().unwrap().certificate);
 
@@ -421,7 +421,7 @@ async fn credentials_are_shown_and_read_again_and_never_told() {
     assert!(told.tried.contains("ended the TLS handshake") && told.kind == ErrorKind::Denied, "{told:?}");
 
     let token = folder.write("token", "first-secret\n");
-    let with_file = client(&fake, trust.clone(), KubeletAuth::TokenFile(token));
+    let with_file = client(&fake, trust.clone(), KubeletAuth::TokenFile(token.into()));
     let mut scrapes = 0;
     run(MetricsSource::new(with_file).every(QUICK), Source::KubeletMetrics, |fact| {
         scrapes += u32::from(is_scrape(fact));
@@ -447,12 +447,12 @@ async fn files_that_are_not_there_or_nothing_of_the_kind_are_named() {
     let folder = Folder::new("files");
     let fake = FakeKubelet::start(&bare_leaf(NODE), None).await;
     let missing = folder.0.join("missing.crt");
-    let trust = KubeletTrust::Pinned { cert: missing.clone() };
+    let trust = KubeletTrust::Pinned { cert: missing.clone().into() };
     let told =
         error(failure(MetricsSource::new(client(&fake, trust, KubeletAuth::None)), Source::KubeletMetrics).await);
     assert!(told.tried.contains(&missing.display().to_string()) && told.tried.contains("No such file"), "{told:?}");
     let cert = folder.write("empty.crt", "not a certificate");
-    let trust = KubeletTrust::Pinned { cert };
+    let trust = KubeletTrust::Pinned { cert: cert.into() };
     let told =
         error(failure(MetricsSource::new(client(&fake, trust, KubeletAuth::None)), Source::KubeletMetrics).await);
     assert!(told.tried.contains("no certificate in PEM form"), "{told:?}");

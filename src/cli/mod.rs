@@ -1,6 +1,7 @@
 //! Owns every flag and subcommand, with help by example.
 //! It must not do anything: it says what was asked for.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,6 +83,12 @@ pub struct LiveArgs {
     /// The runtime's log as a file, instead of the journal
     #[arg(long, global = true, value_name = "FILE")]
     pub runtime_log: Option<PathBuf>,
+    /// Address of the kubelet's server, such as 127.0.0.1:10250, instead of the one that the node's kubelet listens on
+    #[arg(long, global = true, value_name = "ADDRESS:PORT")]
+    pub kubelet_endpoint: Option<SocketAddr>,
+    /// Certificate that the kubelet serves, or its CA's, instead of the node's own
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate; the header then says so
     #[arg(long, global = true)]
     pub insecure_kubelet: bool,

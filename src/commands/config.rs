@@ -3,7 +3,7 @@
 
 use std::env;
 
-use super::{Failure, Outcome, out};
+use super::{Failure, Outcome, out, trusted};
 use crate::cli::LookArgs;
 use crate::config::{Config, Flags, files, toml_text};
 use crate::tui::Options;
@@ -33,8 +33,9 @@ fn read(args: &LookArgs) -> Result<Config, Failure> {
     let wrong = |error: crate::config::ConfigError| {
         Failure::usage(error.to_string(), "kpodtrace config --help; a file that is not there is no mistake")
     };
-    let config =
-        Config::read(&files(|name| env::var(name).ok())).and_then(|config| config.flags(&flags)).map_err(wrong)?;
+    let mut files = files(|name| env::var(name).ok());
+    files.retain(|file| trusted::is_believed(file));
+    let config = Config::read(&files).and_then(|config| config.flags(&flags)).map_err(wrong)?;
     config.closed.iter().for_each(|file| out::note(&format!("{file} was left out: this user may not look there")));
     Ok(config)
 }

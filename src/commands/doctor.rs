@@ -15,7 +15,7 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
         Some(_) => (input::open(given)?.moment(), Vec::new()),
         None => {
             let mut observed = live::observe(given, runbook::own(given)?)?;
-            (observed.moment(), observed.looked)
+            (observed.moment(), observed.looked())
         }
     };
     match args.output {

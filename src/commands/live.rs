@@ -10,7 +10,8 @@ use super::Failure;
 use super::progress::StatusLine;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
-use crate::observe::{LogReader, Plan, Started, Wants, start};
+use crate::observe::api::PluginRun;
+use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
@@ -20,8 +21,8 @@ use crate::view::{Moment, first_text};
 pub struct Observed {
     /// The model that grows.
     pub live: Live,
-    /// What was looked for.
-    pub looked: Vec<Looked>,
+    looked: Vec<Looked>,
+    plugin: PluginRun,
     /// The node's name, as far as it was found.
     pub node: String,
     /// Reads containers' logs.
@@ -29,6 +30,19 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// What was looked for; that a credential plugin was run is with the credential.
+    pub fn looked(&self) -> Vec<Looked> {
+        let mut looked = self.looked.clone();
+        if let (Some(program), Some(credential)) =
+            (self.plugin.get(), looked.iter_mut().find(|looked| looked.what == CREDENTIAL))
+        {
+            let answer = format!("{program} was run as the kubeconfig asks");
+            let tried = Try { place: "credential plugin".into(), answer: answer.into(), taken: true };
+            credential.tried.push(tried);
+        }
+        looked
+    }
+
     /// The moment now.
     pub fn moment(&mut self) -> Moment {
         self.live.moment(Utc::now())
@@ -113,6 +127,8 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         runtime_endpoint: args.runtime_endpoint.clone(),
         kubelet_log: args.kubelet_log.clone(),
         runtime_log: args.runtime_log.clone(),
+        kubelet_endpoint: args.kubelet_endpoint,
+        kubelet_certificate: args.kubelet_certificate.clone(),
         insecure_kubelet: args.insecure_kubelet,
     };
     let plan = Plan::make(&wants, std::env::vars().collect());
@@ -120,12 +136,12 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
     }
-    let Started { rx, sources, logs } = start(&plan)
+    let Started { rx, sources, logs, plugin } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut live = Live::new(rx, sources);
     live.name_node(&node);
-    Ok(Observed { live, looked, node, logs })
+    Ok(Observed { live, looked, plugin, node, logs })
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

@@ -18,6 +18,7 @@ mod pods;
 mod progress;
 mod record;
 mod runbook;
+mod trusted;
 mod watch;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Failure, Outcome, out};
+use super::{Failure, Outcome, out, trusted};
 use crate::cli::{Input, RunbookAction, RunbookArgs};
 use crate::runbook::{Runbook, TEAM_DIR};
 
@@ -15,7 +15,7 @@ use crate::runbook::{Runbook, TEAM_DIR};
 pub(super) fn own(input: &Input) -> Result<Option<Arc<Runbook>>, Failure> {
     let mut dirs = input.runbook.clone();
     let team = Path::new(TEAM_DIR);
-    if team.is_dir() {
+    if team.is_dir() && trusted::is_believed_folder(team) {
         match Runbook::only(team) {
             Ok(_) => dirs.insert(0, team.to_owned()),
             Err(error) => out::note(&format!("{TEAM_DIR} is left out: {error}; kpodtrace runbook check {TEAM_DIR}")),

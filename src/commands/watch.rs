@@ -64,7 +64,7 @@ fn observed(
     while !stop.load(Ordering::Acquire) {
         let shown = Instant::now();
         let moment = observed.moment();
-        let wanted = show(Look { looked: &observed.looked, moment: &moment, past: false })?;
+        let wanted = show(Look { looked: &observed.looked(), moment: &moment, past: false })?;
         let next = [wanted, moment.next_change()].into_iter().flatten().min();
         let wait = next.map_or(LONGEST, |at| (at - Utc::now()).to_std().unwrap_or_default() + Duration::from_millis(1));
         if observed.live.wait(wait.min(LONGEST))? {

@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::aside::Aside;
+use crate::trust::{Owners, PROGRAM_DIRS, find_program};
 
 /// Longest that a program may take to begin.
 const BEGIN: Duration = Duration::from_secs(5);
@@ -37,6 +38,21 @@ pub enum Silent {
     Late,
     /// It said more than is taken; it and what it started were killed.
     TooLong,
+}
+
+/// A program of the system by its name. As root it is found in fixed directories and gets nothing of our environment: the
+/// PATH of whoever became root may lead elsewhere. An absolute path is taken as it is.
+///
+/// # Errors
+/// When it is not there, or others than root could have put it there.
+pub fn system(name: &str) -> io::Result<Command> {
+    let owners = Owners::of_process();
+    if !owners.is_root() || name.starts_with('/') {
+        return Ok(Command::new(name));
+    }
+    let mut command = Command::new(find_program(name, owners)?);
+    command.env_clear().env("PATH", PROGRAM_DIRS.join(":"));
+    Ok(command)
 }
 
 /// Starts a program; it is killed when the child is dropped.

@@ -1,7 +1,6 @@
 //! Owns what a kubeconfig or a service account shows to the kubelet: the same identity that the API server is shown.
 //! It must not run a credential plugin: those belong to a person's machine, and the kubelet wants a certificate or a token.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -32,38 +31,35 @@ impl Identity {
     pub fn of(credential: Option<&Credential>, context: Option<&str>, env: &Env) -> Self {
         match credential {
             Some(Credential::ServiceAccount(dir)) => {
-                Self { auth: KubeletAuth::TokenFile(dir.join("token")), ca: Some(Pem::File(dir.join("ca.crt"))) }
+                let file = |name: &str| dir.refers_to(dir.path().join(name));
+                Self { auth: KubeletAuth::TokenFile(file("token")), ca: Some(Pem::File(file("ca.crt"))) }
             }
             Some(credential) => {
                 let (credential, context, env) = (credential.clone(), context.map(str::to_owned), env.clone());
-                let read = move || target(&credential, context.as_deref(), &env).ok();
-                within(DEADLINE, read).flatten().map_or_else(Self::none, Self::from)
+                let read = move || Some(Self::new(target(&credential, context.as_deref(), &env).ok()?, &credential));
+                within(DEADLINE, read).flatten().unwrap_or_else(Self::none)
             }
             None => Self::none(),
         }
     }
 }
 
-impl From<Target> for Identity {
-    fn from(Target { cluster, user, .. }: Target) -> Self {
+impl Identity {
+    fn new(Target { cluster, user, .. }: Target, credential: &Credential) -> Self {
+        let pem = |file: Option<&String>, data: Option<&str>| match data {
+            Some(data) => Some(Pem::Inline(SecretString::from(String::from_utf8(base64(data)?).ok()?))),
+            None => file.map(|path| Pem::File(credential.file(path))),
+        };
         let ca = pem(cluster.certificate_authority.as_ref(), cluster.certificate_authority_data.as_deref());
         let cert = pem(user.client_certificate.as_ref(), user.client_certificate_data.as_deref());
         let key_data = user.client_key_data.as_ref().map(|k| k.expose_secret().to_owned());
         let key = pem(user.client_key.as_ref(), key_data.as_deref());
         let auth = match (cert, key, user.token_file, user.token) {
             (Some(cert), Some(key), ..) => KubeletAuth::ClientCert { cert, key },
-            (.., Some(file), _) => KubeletAuth::TokenFile(PathBuf::from(file)),
+            (.., Some(file), _) => KubeletAuth::TokenFile(credential.file(&file)),
             (.., Some(token)) => KubeletAuth::Token(token),
             _ => KubeletAuth::None,
         };
         Self { auth, ca }
     }
-}
-
-fn pem(file: Option<&String>, data: Option<&str>) -> Option<Pem> {
-    if let Some(data) = data {
-        let text = String::from_utf8(base64(data)?).ok()?;
-        return Some(Pem::Inline(SecretString::from(text)));
-    }
-    file.map(|path| Pem::File(PathBuf::from(path)))
 }

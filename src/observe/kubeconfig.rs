@@ -3,7 +3,7 @@
 //! blocks.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 use rustls::pki_types::CertificateDer;
@@ -11,9 +11,10 @@ use rustls::pki_types::pem::PemObject;
 
 use secrecy::SecretString;
 
-use super::discover::{Credential, Env, base64};
-use super::{Failure, files};
+use super::Failure;
+use super::discover::{Credential, Env, base64, to_base64};
 use crate::observation::{ErrorKind, SourceError};
+use crate::trust::{Distrust, KnownFile, Owners, distrust_of};
 
 /// Nobody says which certificates to trust.
 pub(super) const NO_CA: &str = "it names no CA (certificate-authority), and this machine has none of its own";
@@ -23,63 +24,108 @@ pub(super) struct Target {
     pub cluster: Cluster,
     pub user: AuthInfo,
     /// Files whose change makes it another.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<KnownFile>,
+    /// How a credential plugin of the user may be run.
+    pub plugin: PluginRule,
+}
+
+/// How a credential plugin may be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PluginRule {
+    /// As kubectl would: the user, who is not root, named the kubeconfig.
+    AsUser,
+    /// From a fixed PATH, with nothing of our environment: root alone wrote the kubeconfig.
+    Isolated,
+    /// Not at all: it would run as root, and others than root could have written the kubeconfig.
+    Never(Distrust),
 }
 
 /// Reads the credential; of a kubeconfig that `context`, or the current one.
 pub(super) fn target(credential: &Credential, context: Option<&str>, env: &Env) -> Result<Target, Failure> {
-    let (cluster, user, mut files) = match credential {
-        Credential::Kubeconfig(paths) => {
+    let mut files = credential.kubeconfigs();
+    let (cluster, user) = match credential {
+        Credential::Kubeconfig(_) | Credential::Discovered(_) => {
             let mut merged = Kubeconfig::default();
-            for path in paths {
-                let one = kubeconfig(path)?;
+            for file in &files {
+                let one = kubeconfig(file)?;
                 merged = merged.merge(one).map_err(|_| useless(credential, "its files do not fit together"))?;
             }
-            let (cluster, user) = chosen(merged, context).map_err(|why| useless(credential, &why))?;
-            (cluster, user, paths.clone())
+            chosen(merged, context).map_err(|why| useless(credential, &why))?
         }
-        Credential::ServiceAccount(dir) => {
-            let (cluster, user) = service_account(dir, env).map_err(|why| useless(credential, why))?;
-            (cluster, user, Vec::new())
-        }
+        Credential::ServiceAccount(dir) => service_account(dir, env).map_err(|why| useless(credential, why))?,
     };
+    let plugin = plugin_rule(credential, &files).map_err(|(file, e)| no_file(&file, &e))?;
     if let Some(provider) = user.auth_provider.as_ref().filter(|p| p.name != "oidc") {
         let why = format!("auth-provider {} is of the past: kubectl has not known it since 1.26", provider.name);
         return Err(useless(credential, &why));
     }
     let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
-    let named: Vec<PathBuf> = named.into_iter().flatten().filter(|f| !f.is_empty()).map(PathBuf::from).collect();
-    // Whoever reads them later does not look whether they are files.
-    named.iter().try_for_each(|path| files::check(path).map_err(|e| no_file(path, &e)))?;
-    files.extend(named);
-    Ok(Target { cluster, user, files })
+    let named = named.into_iter().flatten().filter(|f| !f.is_empty()).map(|path| credential.file(path));
+    for file in named {
+        file.open().map_err(|e| no_file(&file, &e))?;
+        files.push(file);
+    }
+    Ok(Target { cluster, user, files, plugin })
 }
 
-/// Puts the token that the user's `tokenFile` holds in its place, where it wins over `token` (client-go). kube would read
-/// it again and again, on the thread that all sources share.
-pub(super) fn take_token(user: &mut AuthInfo) -> Result<(), Failure> {
-    let Some(path) = user.token_file.take().filter(|path| !path.is_empty()).map(PathBuf::from) else { return Ok(()) };
-    let token = files::text(&path).map_err(|e| no_file(&path, &e))?;
+fn plugin_rule(credential: &Credential, files: &[KnownFile]) -> Result<PluginRule, (KnownFile, io::Error)> {
+    let owners = Owners::of_process();
+    if matches!(credential, Credential::Kubeconfig(_)) && !owners.is_root() {
+        return Ok(PluginRule::AsUser);
+    }
+    for file in files {
+        if let Some(distrust) = file.distrust(owners).map_err(|e| (file.clone(), e))? {
+            return Ok(PluginRule::Never(distrust));
+        }
+    }
+    Ok(PluginRule::Isolated)
+}
+
+/// Puts certificate, key and token that the user's files hold in their place, each read once by the rule for `credential`:
+/// kube would open the paths again, without that rule, and the token again and again on the thread that all sources share.
+pub(super) fn take_files(credential: &Credential, user: &mut AuthInfo) -> Result<(), Failure> {
+    let read = |path: &mut Option<String>| -> Result<Option<String>, Failure> {
+        let Some(path) = path.take().filter(|path| !path.is_empty()) else { return Ok(None) };
+        let file = credential.file(&path);
+        Ok(Some(to_base64(&file.bytes().map_err(|e| no_file(&file, &e))?)))
+    };
+    // What is in the kubeconfig itself wins over a path (client-go).
+    match user.client_certificate_data {
+        Some(_) => user.client_certificate = None,
+        None => user.client_certificate_data = read(&mut user.client_certificate)?,
+    }
+    match user.client_key_data {
+        Some(_) => user.client_key = None,
+        None => user.client_key_data = read(&mut user.client_key)?.map(SecretString::from),
+    }
+    take_token(credential, user)
+}
+
+/// The token of a `tokenFile` wins over `token` (client-go).
+fn take_token(credential: &Credential, user: &mut AuthInfo) -> Result<(), Failure> {
+    let Some(path) = user.token_file.take().filter(|path| !path.is_empty()) else { return Ok(()) };
+    let file = credential.file(&path);
+    let token = file.text().map_err(|e| no_file(&file, &e))?;
     if token.trim().is_empty() {
         let fix = "see what should write the token there, or give another one with --kubeconfig";
-        return Err(failed(format!("read {}: it is empty", path.display()), ErrorKind::Malformed, fix));
+        return Err(failed(format!("read {file}: it is empty"), ErrorKind::Malformed, fix));
     }
     user.token = Some(SecretString::from(token.trim().to_owned()));
     Ok(())
 }
 
 /// One file, with the paths in it made absolute: they are relative to it.
-fn kubeconfig(path: &Path) -> Result<Kubeconfig, Failure> {
-    let text = files::text(path).map_err(|e| no_file(path, &e))?;
+fn kubeconfig(file: &KnownFile) -> Result<Kubeconfig, Failure> {
+    let text = file.text().map_err(|e| no_file(file, &e))?;
     // What is wrong is not told: the parser shows the lines around it, and those may hold a token.
     let mut config = Kubeconfig::from_yaml(&text).map_err(|_| {
         failed(
-            format!("read {}: not a kubeconfig", path.display()),
+            format!("read {file}: not a kubeconfig"),
             ErrorKind::Malformed,
             "look at it with kubectl config view --kubeconfig, or give another one with --kubeconfig",
         )
     })?;
-    let dir = path.parent().unwrap_or(Path::new("/"));
+    let dir = file.path().parent().unwrap_or(Path::new("/"));
     let absolute = |file: &mut Option<String>| {
         if let Some(file) = file.as_mut().filter(|file| !file.is_empty()) {
             *file = dir.join(&file).to_string_lossy().into_owned();
@@ -117,13 +163,14 @@ fn chosen(config: Kubeconfig, context: Option<&str>) -> Result<(Cluster, AuthInf
     Ok((cluster, user.and_then(|u| u.auth_info).unwrap_or_default()))
 }
 
-fn service_account(dir: &Path, env: &Env) -> Result<(Cluster, AuthInfo), &'static str> {
+fn service_account(dir: &KnownFile, env: &Env) -> Result<(Cluster, AuthInfo), &'static str> {
     let get = |name: &str| env.get(name).filter(|v| !v.is_empty());
     let (Some(host), Some(port)) = (get("KUBERNETES_SERVICE_HOST"), get("KUBERNETES_SERVICE_PORT")) else {
         return Err("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, which name the server, are not set");
     };
     let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-    let file = |name: &str| dir.join(name).to_str().map(str::to_owned).ok_or("the name of its directory is no text");
+    let file =
+        |name: &str| dir.path().join(name).to_str().map(str::to_owned).ok_or("the name of its directory is no text");
     let cluster = Cluster {
         server: Some(format!("https://{host}:{port}")),
         certificate_authority: Some(file("ca.crt")?),
@@ -139,7 +186,8 @@ pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<
             base64(data).ok_or_else(|| useless(credential, "its certificate-authority-data is not base64"))?
         }
         (_, Some(file)) if !file.is_empty() => {
-            files::bytes(Path::new(file)).map_err(|e| no_file(Path::new(file), &e))?
+            let file = credential.file(file);
+            file.bytes().map_err(|e| no_file(&file, &e))?
         }
         _ => return Ok(None),
     };
@@ -153,8 +201,8 @@ pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<
 /// The credential in words.
 pub(super) fn named(credential: &Credential) -> String {
     match credential {
-        Credential::Kubeconfig(paths) => paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":"),
-        Credential::ServiceAccount(dir) => dir.display().to_string(),
+        Credential::ServiceAccount(dir) => dir.to_string(),
+        other => other.kubeconfigs().iter().map(KnownFile::to_string).collect::<Vec<_>>().join(":"),
     }
 }
 
@@ -168,15 +216,18 @@ pub(super) fn failed(tried: String, kind: ErrorKind, fix: &str) -> Failure {
     Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
 }
 
-pub(super) fn no_file(path: &Path, error: &io::Error) -> Failure {
+pub(super) fn no_file(file: &KnownFile, error: &io::Error) -> Failure {
     let (kind, fix) = match error.kind() {
+        _ if distrust_of(error).is_some() => {
+            (ErrorKind::Denied, "give root alone write access to it, or name the kubeconfig to use: --kubeconfig")
+        }
         io::ErrorKind::PermissionDenied => {
             (ErrorKind::Denied, "run as root, or give a credential that this user may read with --kubeconfig")
         }
         io::ErrorKind::NotFound => (ErrorKind::Other, "the file is not there: give another one with --kubeconfig"),
         _ => (ErrorKind::Other, "give another one with --kubeconfig"),
     };
-    failed(format!("read {}: {error}", path.display()), kind, fix)
+    failed(format!("read {file}: {error}"), kind, fix)
 }
 
 #[cfg(test)]
@@ -202,10 +253,10 @@ mod tests {
 
     #[test]
     fn a_service_account_needs_to_be_told_the_server() {
-        let dir = Path::new("/sa");
-        assert!(service_account(dir, &Env::new()).is_err());
+        let dir = KnownFile::from("/sa");
+        assert!(service_account(&dir, &Env::new()).is_err());
         let env = [("KUBERNETES_SERVICE_HOST", "fd00::1"), ("KUBERNETES_SERVICE_PORT", "443")];
-        let (cluster, user) = service_account(dir, &env.map(|(k, v)| (k.to_owned(), v.to_owned())).into()).unwrap();
+        let (cluster, user) = service_account(&dir, &env.map(|(k, v)| (k.to_owned(), v.to_owned())).into()).unwrap();
         assert_eq!(cluster.server.as_deref(), Some("https://[fd00::1]:443"));
         assert_eq!(user.token_file.as_deref(), Some("/sa/token"));
     }

@@ -5,13 +5,13 @@ use std::thread;
 
 use tokio::sync::{mpsc, watch};
 
-use super::api::{ApiAccess, LeaseSource, ListWatch, Watched};
+use super::api::{ApiAccess, LeaseSource, ListWatch, PluginRun, Watched};
 use super::cri::{CriSource, PullsSource};
 use super::discover::LogPlaces;
 use super::ended::ends;
 use super::identity::Identity;
 use super::kubelet::{
-    ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, PodsSource,
+    ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
 use super::logs::{LastWords, LogOf, LogSource};
 use super::machine::{MachinePlan, MachineSource};
@@ -28,6 +28,8 @@ pub struct Started {
     pub sources: Vec<Source>,
     /// Reads the log of a container, when somebody looks at it.
     pub logs: LogReader,
+    /// The credential plugin, once one was run.
+    pub plugin: PluginRun,
 }
 
 /// A source that has nothing to look at here.
@@ -52,6 +54,7 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     let api = set.api_sources(plan);
     set.runtime_sources(plan);
     let kubelet = set.kubelet_sources(plan);
+    let plugin = api.as_ref().map(ApiAccess::plugin_run).unwrap_or_default();
     let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
     let logs = logs.places(places(plan));
     set.logs(plan);
@@ -59,7 +62,7 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     let sources = std::mem::take(&mut set.sources);
     drop(set);
     thread::Builder::new().name("sources".into()).spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-    Ok(Started { rx, sources, logs })
+    Ok(Started { rx, sources, logs, plugin })
 }
 
 fn places(plan: &Plan) -> LogPlaces {
@@ -108,9 +111,9 @@ impl Set<'_> {
         match &plan.cri.value {
             Some(endpoint) => {
                 let (told, ends) = ends();
-                self.add(Source::Cri, CriSource::new(endpoint).telling(told));
+                self.add(Source::Cri, CriSource::new(endpoint.clone()).telling(told));
                 self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), ends));
-                self.add(Source::Pulls, PullsSource::new(endpoint));
+                self.add(Source::Pulls, PullsSource::new(endpoint.clone()));
             }
             None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {
                 self.absent(source, "no socket of a container runtime was found; --runtime-endpoint names one");
@@ -128,24 +131,27 @@ impl Set<'_> {
             return Err(why.into());
         };
         match place.healthz {
-            Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address)),
+            Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address).proven(plan.port_proof())),
             None => self.absent(Source::KubeletHealth, "healthzPort is 0: the kubelet has it turned off"),
         }
         let identity = Identity::of(plan.credential.value.as_ref(), plan.context.as_deref(), plan.host.env());
-        let trust = match (plan.insecure_kubelet, &place.certificate, identity.ca) {
+        let trust = match (plan.insecure_kubelet, &plan.kubelet_certificate, &place.certificate, identity.ca) {
             (true, ..) => KubeletTrust::Insecure,
-            (_, Some(cert), _) => KubeletTrust::Pinned { cert: cert.clone() },
-            (_, None, Some(pem)) => KubeletTrust::ClusterCa { pem },
-            (_, None, None) => {
+            (_, Some(named), ..) => KubeletTrust::Named { pem: Pem::File(named.into()) },
+            (_, _, Some(cert), _) => KubeletTrust::Pinned { cert: cert.clone() },
+            (_, _, None, Some(pem)) => KubeletTrust::ClusterCa { pem },
+            (_, _, None, None) => {
                 let why = "neither the kubelet's certificate nor the cluster's CA was found, so it cannot be verified; \
-                           run as root, or name a --kubeconfig with a CA";
+                           run as root, or name one of them: --kubelet-certificate, --kubeconfig";
                 PAGES[..3].iter().for_each(|s| self.absent(*s, why));
                 return Err(why.into());
             }
         };
         let node = plan.node.value.clone().unwrap_or_default();
         let endpoint = KubeletEndpoint { address: place.server, node: node.into() };
-        let client = KubeletClient::new(endpoint, trust, identity.auth);
+        // An address that the user named is the user's choice.
+        let proof = plan.port_proof().filter(|_| !place.server_named);
+        let client = KubeletClient::with_proof(endpoint, trust, identity.auth, proof);
         self.add(Source::KubeletMetrics, MetricsSource::new(client.clone()));
         self.add(Source::KubeletConfig, ConfigzSource::new(client.clone()));
         self.add(Source::KubeletPods, PodsSource::new(client.clone()));

@@ -2,6 +2,7 @@
 //! It must not be built into the program.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -35,11 +36,44 @@ impl Temp {
         fs::write(path, text).unwrap();
     }
 
-    /// A process with its command line, and its unit as its control group.
+    /// A process of root's with its command line and its program, in the namespaces of PID 1 and the control group of its
+    /// unit, on a machine with systemd.
     pub fn process(&self, pid: u32, argv: &[&str], cgroup: &str) {
+        if !self.path("proc/1").exists() {
+            self.write("run/systemd/system/x", "");
+            self.write("proc/1/cgroup", "0::/init.scope\n");
+            self.namespaces("1");
+            self.namespaces("self");
+        }
         let line: Vec<u8> = argv.iter().flat_map(|a| a.bytes().chain([0])).collect();
         self.write(&format!("proc/{pid}/cmdline"), line);
         self.write(&format!("proc/{pid}/cgroup"), format!("0::{cgroup}\n"));
+        self.write(&format!("proc/{pid}/status"), "Name:\tx\nUid:\t0\t0\t0\t0\n");
+        self.namespaces(&pid.to_string());
+        let name = argv.first().and_then(|a| a.split(' ').next()?.rsplit('/').next()).unwrap_or("program");
+        let program = format!("usr/bin/{name}");
+        self.write(&program, "");
+        self.mode(&program, 0o755);
+        self.link(self.path(&program).to_str().unwrap(), &format!("proc/{pid}/exe"));
+    }
+
+    fn namespaces(&self, pid: &str) {
+        for (i, name) in ["user", "pid", "mnt", "cgroup", "net"].into_iter().enumerate() {
+            self.link(&format!("{name}:[402653183{i}]"), &format!("proc/{pid}/ns/{name}"));
+        }
+    }
+
+    /// A link at `at`, in the place of what was there.
+    pub fn link(&self, to: &str, at: &str) {
+        let at = self.0.join(at);
+        fs::create_dir_all(at.parent().unwrap_or(Path::new("/"))).unwrap();
+        _ = fs::remove_file(&at);
+        std::os::unix::fs::symlink(to, at).unwrap();
+    }
+
+    /// Permissions of a file or directory.
+    pub fn mode(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.0.join(path), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     pub fn socket(&self, path: &str) {

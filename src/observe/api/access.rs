@@ -1,8 +1,7 @@
 //! Owns the client of the API server: built from a credential, built again when its files change or a 401 says so.
 //! It must not log or show a credential, nor wait for a file or a plugin without a deadline.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
@@ -10,13 +9,14 @@ use kube::client::AuthError;
 use kube::config::{AuthInfo, Cluster, Config};
 use tokio::sync::Mutex;
 
+use super::super::Failure;
 use super::super::aside::Aside;
 use super::super::discover::{Credential, Env};
 use super::super::kubeconfig::{self, Target, failed, named, useless};
-use super::super::{Failure, files};
-use super::plugin;
+use super::plugin::Plugin;
 use super::proxy::{proxy_for, shown};
 use crate::observation::{ErrorKind, Time};
+use crate::trust::{self, KnownFile};
 
 /// Longest time for TCP and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,7 +30,10 @@ const FAILED_FOR: Duration = Duration::from_secs(1);
 const MARGIN: TimeDelta = TimeDelta::seconds(60);
 
 /// Its stamp, as far as it can be looked at.
-type FileStamp = Option<files::FileStamp>;
+type FileStamp = Option<trust::FileStamp>;
+
+/// The program of the credential plugin, once one was run.
+pub type PluginRun = Arc<OnceLock<String>>;
 
 /// A way to the API server. Cheap to clone; clones share one client.
 #[derive(Clone)]
@@ -39,6 +42,7 @@ pub struct ApiAccess {
     context: Option<String>,
     env: Env,
     plugin_deadline: Duration,
+    plugin_run: PluginRun,
     /// Looks at files, and starts plugins: both may hang.
     aside: Aside,
     shared: Arc<Mutex<Shared>>,
@@ -52,7 +56,7 @@ struct Shared {
 }
 
 struct Built {
-    files: Vec<(PathBuf, FileStamp)>,
+    files: Vec<(KnownFile, FileStamp)>,
     until: Option<Time>,
     way: Way,
 }
@@ -73,8 +77,8 @@ pub(super) struct Way {
 impl ApiAccess {
     /// Access with a credential; `env` is where proxies are named.
     pub fn new(credential: Credential, env: Env) -> Self {
-        let (aside, shared) = Default::default();
-        Self { credential, context: None, env, plugin_deadline: PLUGIN_DEADLINE, aside, shared }
+        let (aside, shared, plugin_run) = Default::default();
+        Self { credential, context: None, env, plugin_deadline: PLUGIN_DEADLINE, plugin_run, aside, shared }
     }
 
     /// With that context of the kubeconfig instead of its current one.
@@ -87,6 +91,11 @@ impl ApiAccess {
     #[must_use]
     pub fn plugin_deadline(self, plugin_deadline: Duration) -> Self {
         Self { plugin_deadline, ..self }
+    }
+
+    /// Tells, from when one was run, which credential plugin it was.
+    pub fn plugin_run(&self) -> PluginRun {
+        Arc::clone(&self.plugin_run)
     }
 
     /// The client; built anew when a file has changed since, or when the credential is about to end.
@@ -130,12 +139,13 @@ impl ApiAccess {
         let target = self.within(move || {
             let mut target = kubeconfig::target(&credential, context.as_deref(), &env)?;
             // Stamped before the client reads them: what changes meanwhile is seen as changed.
-            let files = target.files.iter().map(|path| (path.clone(), files::stamp(path).ok())).collect::<Vec<_>>();
-            kubeconfig::take_token(&mut target.user)?;
+            let files = target.files.iter().map(|file| (file.clone(), file.stamp().ok())).collect::<Vec<_>>();
+            kubeconfig::take_files(&credential, &mut target.user)?;
             Ok((target, files))
         });
-        let (Target { cluster, mut user, .. }, files) = target.await?;
-        let until = plugin::resolve(&self.aside, &mut user, &cluster, self.plugin_deadline).await?;
+        let (Target { cluster, mut user, plugin, .. }, files) = target.await?;
+        let plugin = Plugin { rule: plugin, deadline: self.plugin_deadline, run: &self.plugin_run };
+        let until = plugin.resolve(&self.aside, &mut user, &cluster).await?;
         let verified = !cluster.insecure_skip_tls_verify.unwrap_or(false);
         let (credential, env) = (self.credential.clone(), self.env.clone());
         let client = self.within(move || client(&credential, cluster, user, &env));
@@ -158,8 +168,8 @@ impl ApiAccess {
     }
 
     /// A file system that hangs says nothing new: what was read before still serves.
-    async fn changed(&self, files: Vec<(PathBuf, FileStamp)>) -> bool {
-        let look = move || files.iter().any(|(path, stamp)| files::stamp(path).ok() != *stamp);
+    async fn changed(&self, files: Vec<(KnownFile, FileStamp)>) -> bool {
+        let look = move || files.iter().any(|(file, stamp)| file.stamp().ok() != *stamp);
         self.aside.run(FILES_DEADLINE, look).await == Some(true)
     }
 }
@@ -195,7 +205,7 @@ fn client(
     }
     let names_ca = config.root_cert.is_some() || config.accept_invalid_certs;
     let client = kube::Client::try_from(config).map_err(|error| match error {
-        kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => kubeconfig::no_file(&path, &error),
+        kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => kubeconfig::no_file(&path.into(), &error),
         // The rest of this kind may quote what a command printed.
         kube::Error::Auth(_) => useless(credential, "its way of logging in cannot be used here"),
         _ if !names_ca => useless(credential, kubeconfig::NO_CA),

@@ -13,7 +13,7 @@ mod stream;
 mod trouble;
 mod watched;
 
-pub use access::ApiAccess;
+pub use access::{ApiAccess, PluginRun};
 pub use lease::LeaseSource;
 pub(super) use pod_log::PodLog;
 pub use source::{ListWatch, Pace};

@@ -11,9 +11,12 @@ use tokio::process::Command;
 
 use super::super::Failure;
 use super::super::aside::Aside;
+use super::super::discover::to_base64;
 use super::super::helper::{self, Silent};
-use super::super::kubeconfig::failed;
+use super::super::kubeconfig::{PluginRule, failed};
+use super::access::PluginRun;
 use crate::observation::{ErrorKind, Time};
+use crate::trust::{Owners, PROGRAM_DIRS, find_program};
 
 /// What plugins are asked for where the kubeconfig names no version.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
@@ -22,53 +25,88 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// Longest part of the plugin's complaint that is kept, and longest word of it, bytes.
 const MAX_WORDS: usize = 200;
 const MAX_WORD: usize = 20;
+/// What to do about a plugin that is not run.
+const OWN_COPY: &str =
+    "copy the kubeconfig to a file that root alone can write, or run kpodtrace as the user that owns it";
+const INSTALL: &str =
+    "install the plugin where root alone can write, such as /usr/local/bin, or use another --kubeconfig";
 /// Words after which a secret may stand.
 const ANNOUNCES: [&str; 8] = ["token", "bearer", "password", "passphrase", "secret", "key", "auth", "cookie"];
 
-/// Runs the plugin of `user`, puts what it gives in the plugin's place, and says until when that is good.
-///
-/// kube would run it on this thread, for as long as it takes, with the terminal as its input and output.
-pub(super) async fn resolve(
-    aside: &Aside,
-    user: &mut AuthInfo,
-    cluster: &Cluster,
-    deadline: Duration,
-) -> Result<Option<Time>, Failure> {
-    let Some(exec) = user.exec.take() else { return Ok(None) };
-    let name = exec.command.clone().unwrap_or_default();
-    let failed = |why: &str, kind, fix: &str| failed(format!("credential plugin {name}: {why}"), kind, fix);
-    if exec.interactive_mode == Some(ExecInteractiveMode::Always) {
-        let fix = "give another credential with --kubeconfig";
-        return Err(failed("it wants to ask a person", ErrorKind::Other, fix));
-    }
-    let said = helper::run(aside, command(&exec, cluster, &name), deadline, MAX_ANSWER).await;
-    let said = said.map_err(|silent| match silent {
-        Silent::Late => {
-            let fix = "the plugin hangs: run it by hand, or give another credential with --kubeconfig";
-            failed(&format!("no answer within {} s", deadline.as_secs_f32()), ErrorKind::Timeout, fix)
-        }
-        Silent::TooLong => failed("its answer is longer than 1 MiB", ErrorKind::Malformed, "run the plugin by hand"),
-        Silent::Not(error) => {
-            let fix = "the kubeconfig names this plugin: is it installed, and in PATH?";
-            failed(&error.to_string(), ErrorKind::Other, fix)
-        }
-    })?;
-    if !said.status.success() {
-        let words = harmless(&String::from_utf8_lossy(&said.words));
-        let fix = "run the plugin by hand, or give another credential with --kubeconfig";
-        return Err(failed(format!("{} {words}", said.status).trim_end(), ErrorKind::Denied, fix));
-    }
-    let given = given(&said.out)
-        .ok_or_else(|| failed("its answer is no credential", ErrorKind::Malformed, "run the plugin by hand"))?;
-    user.token = given.token.or(user.token.take());
-    if let (Some(certificate), Some(key)) = (given.certificate, given.key) {
-        (user.client_certificate_data, user.client_key_data) = (Some(certificate), Some(key));
-    }
-    Ok(given.until)
+/// How a plugin may be run.
+pub(super) struct Plugin<'a> {
+    pub rule: PluginRule,
+    /// Longest time that it may take.
+    pub deadline: Duration,
+    /// Where it is noted that one was run.
+    pub run: &'a PluginRun,
 }
 
-fn command(exec: &ExecConfig, cluster: &Cluster, name: &str) -> Command {
-    let mut command = Command::new(name);
+impl Plugin<'_> {
+    /// Runs the plugin of `user`, puts what it gives in the plugin's place, and returns until when that is valid.
+    ///
+    /// kube would run it on this thread, for as long as it takes, with the terminal as its input and output.
+    pub(super) async fn resolve(
+        self,
+        aside: &Aside,
+        user: &mut AuthInfo,
+        cluster: &Cluster,
+    ) -> Result<Option<Time>, Failure> {
+        let Some(exec) = user.exec.take() else { return Ok(None) };
+        let name = exec.command.clone().unwrap_or_default();
+        let failed = |why: &str, kind, fix: &str| failed(format!("credential plugin {name}: {why}"), kind, fix);
+        if exec.interactive_mode == Some(ExecInteractiveMode::Always) {
+            let fix = "give another credential with --kubeconfig";
+            return Err(failed("it wants to ask a person", ErrorKind::Other, fix));
+        }
+        let deadline = self.deadline;
+        let mut command = self.command(&name).map_err(|(why, fix)| failed(&why, ErrorKind::Denied, fix))?;
+        arguments(&mut command, &exec, cluster);
+        _ = self.run.set(command.as_std().get_program().to_string_lossy().into_owned());
+        let said = helper::run(aside, command, deadline, MAX_ANSWER).await;
+        let said = said.map_err(|silent| match silent {
+            Silent::Late => {
+                let fix = "the plugin hangs: run it by hand, or give another credential with --kubeconfig";
+                failed(&format!("no answer within {} s", deadline.as_secs_f32()), ErrorKind::Timeout, fix)
+            }
+            Silent::TooLong => {
+                failed("its answer is longer than 1 MiB", ErrorKind::Malformed, "run the plugin by hand")
+            }
+            Silent::Not(error) => {
+                let fix = "the kubeconfig names this plugin: is it installed, and in PATH?";
+                failed(&error.to_string(), ErrorKind::Other, fix)
+            }
+        })?;
+        if !said.status.success() {
+            let words = harmless(&String::from_utf8_lossy(&said.words));
+            let fix = "run the plugin by hand, or give another credential with --kubeconfig";
+            return Err(failed(format!("{} {words}", said.status).trim_end(), ErrorKind::Denied, fix));
+        }
+        let given = given(&said.out)
+            .ok_or_else(|| failed("its answer is no credential", ErrorKind::Malformed, "run the plugin by hand"))?;
+        user.token = given.token.or(user.token.take());
+        if let (Some(certificate), Some(key)) = (given.certificate, given.key) {
+            (user.client_certificate_data, user.client_key_data) = (Some(certificate), Some(key));
+        }
+        Ok(given.until)
+    }
+
+    /// The program with the environment that it may have.
+    fn command(&self, name: &str) -> Result<Command, (String, &'static str)> {
+        match &self.rule {
+            PluginRule::AsUser => Ok(Command::new(name)),
+            PluginRule::Never(distrust) => Err((format!("not run as root: the kubeconfig is {distrust}"), OWN_COPY)),
+            PluginRule::Isolated => {
+                let program = find_program(name, Owners::of_process()).map_err(|error| (error.to_string(), INSTALL))?;
+                let mut command = Command::new(program);
+                command.env_clear().env("PATH", PROGRAM_DIRS.join(":"));
+                Ok(command)
+            }
+        }
+    }
+}
+
+fn arguments(command: &mut Command, exec: &ExecConfig, cluster: &Cluster) {
     command.args(exec.args.iter().flatten());
     command.envs(exec.env.iter().flatten().filter_map(|e| Some((e.get("name")?, e.get("value")?))));
     let cluster = exec.provide_cluster_info.then(|| ExecAuthCluster::try_from(cluster).ok()).flatten();
@@ -84,7 +122,6 @@ fn command(exec: &ExecConfig, cluster: &Cluster, name: &str) -> Command {
     for name in exec.drop_env.iter().flatten() {
         command.env_remove(name);
     }
-    command
 }
 
 /// The last line of a complaint with nothing in it that may be a secret: words of letters alone are kept, up to one that
@@ -141,28 +178,15 @@ fn given(answer: &[u8]) -> Option<Given> {
     if token.is_none() && pair.is_none() {
         return None;
     }
-    let (certificate, key) = pair.map(|(certificate, key)| (in_base64(&certificate), in_base64(&key))).unzip();
+    // Plugins give plain PEM; kubeconfigs hold it in base64.
+    let (certificate, key) =
+        pair.map(|(certificate, key)| (to_base64(certificate.as_bytes()), to_base64(key.as_bytes()))).unzip();
     Some(Given { token, certificate, key: key.map(SecretString::from), until: status.expiration_timestamp })
-}
-
-/// Plugins give plain PEM; kubeconfigs hold it in base64.
-fn in_base64(pem: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(pem.len().div_ceil(3) * 4);
-    for chunk in pem.as_bytes().chunks(3) {
-        let bits = (0..3).fold(0usize, |bits, i| bits << 8 | usize::from(chunk.get(i).copied().unwrap_or(0)));
-        for i in 0..4 {
-            let digit = DIGITS.get(bits >> (18 - 6 * i) & 63).copied().filter(|_| i <= chunk.len());
-            out.push(char::from(digit.unwrap_or(b'=')));
-        }
-    }
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::discover::base64;
     use secrecy::ExposeSecret;
 
     #[test]
@@ -188,7 +212,6 @@ mod tests {
         let pair = given(br#"{"status":{"clientCertificateData":"PEM","clientKeyData":"KEY1"}}"#).unwrap();
         assert_eq!((pair.certificate.unwrap(), pair.token.is_none()), ("UEVN".to_owned(), true));
         assert_eq!(pair.key.unwrap().expose_secret(), "S0VZMQ==");
-        assert_eq!(base64(&in_base64("hello")).unwrap(), b"hello");
         for nothing in [&b"{}"[..], b"", br#"{"status":{}}"#, br#"{"status":{"token":""}}"#, b"\xff"] {
             assert!(given(nothing).is_none());
         }

@@ -13,20 +13,30 @@ use tonic::transport::{Channel, Endpoint};
 use super::failure::root;
 use crate::observation::{ErrorKind, SourceError};
 use crate::observe::Failure;
+use crate::trust::{KnownFile, distrust_of};
 
+/// What to do about a socket that others than root could have made.
+const UNTRUSTED: &str = "if it is the runtime's, name it: --runtime-endpoint unix://PATH";
 /// For looking at the socket, and again for connecting: both are answered by the kernel alone.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Connects to the socket at `path`, after a look at what is there.
-pub(super) async fn connect(path: &Path) -> Result<Channel, Failure> {
-    let seen = match timeout(CONNECT_DEADLINE, tokio::fs::metadata(path)).await {
-        Ok(seen) => seen.map_err(|error| unusable(path, &error, None))?,
-        Err(_) => return Err(late(path, "looking at the socket")),
+/// Connects to the socket, after a look at what is there: one that was discovered must be root's alone each time.
+pub(super) async fn connect(file: &KnownFile) -> Result<Channel, Failure> {
+    let path = file.path();
+    let looked = {
+        let file = file.clone();
+        tokio::task::spawn_blocking(move || (file.socket(), std::fs::metadata(file.path())))
     };
-    if !seen.file_type().is_socket() {
-        return Err(no_socket(path, &seen));
-    }
-    let Some(address) = path.to_str() else {
+    let (real, seen) = match timeout(CONNECT_DEADLINE, looked).await {
+        Ok(Ok((Ok(real), Ok(seen)))) => (real, seen),
+        Ok(Ok((Err(error), _) | (_, Err(error)))) if distrust_of(&error).is_some() => {
+            return Err(retry(path, &error.to_string(), ErrorKind::Denied, UNTRUSTED));
+        }
+        Ok(Ok((Err(_), Ok(seen)))) if !seen.file_type().is_socket() => return Err(no_socket(path, &seen)),
+        Ok(Ok((Err(error), _) | (_, Err(error)))) => return Err(unusable(path, &error, None)),
+        Ok(Err(_)) | Err(_) => return Err(late(path, "looking at the socket")),
+    };
+    let Some(address) = real.to_str() else {
         return Err(retry(path, "the path is not UTF-8", ErrorKind::Other, "give the socket a path in UTF-8"));
     };
     let endpoint = Endpoint::from_shared(format!("unix://{address}"))

@@ -2,7 +2,6 @@
 //! It must not guess which image an ingest belongs to.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::endpoint::connect;
@@ -11,6 +10,7 @@ use super::runtime::ReadOnlyRuntime;
 use crate::observation::{Fact, Pull};
 use crate::observe::{Attempt, Failure, Outlet};
 use crate::text::Text;
+use crate::trust::KnownFile;
 
 /// Reading a directory of the content store takes milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -18,13 +18,13 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Active ingests of the containerd behind one socket; for [`crate::observation::Source::Pulls`].
 #[derive(Debug)]
 pub struct PullsSource {
-    endpoint: PathBuf,
+    endpoint: KnownFile,
     pace: Pace,
 }
 
 impl PullsSource {
     /// The containerd whose socket is at `endpoint`.
-    pub fn new(endpoint: impl Into<PathBuf>) -> Self {
+    pub fn new(endpoint: impl Into<KnownFile>) -> Self {
         Self { endpoint: endpoint.into(), pace: Pace::default() }
     }
 
@@ -48,7 +48,7 @@ impl Attempt for PullsSource {
                 Err(error) if error.is_unimplemented() => {
                     return Failure::Off("this runtime does not tell how far a pull is; containerd does".into());
                 }
-                Err(error) => return error.ends(&self.endpoint),
+                Err(error) => return error.ends(self.endpoint.path()),
             };
             let took = began.elapsed();
             out.live().await;

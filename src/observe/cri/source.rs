@@ -1,7 +1,6 @@
 //! Owns the runtime as a source: its lists, what wakes them, its status, the details of what changed, and its images.
 //! It must not have two lists in flight, nor hide that one has not been answered.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt};
@@ -21,11 +20,12 @@ use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
 use crate::observe::ended::Told;
 use crate::observe::{Attempt, Failure, Outlet};
+use crate::trust::KnownFile;
 
 /// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
 #[derive(Debug)]
 pub struct CriSource {
-    endpoint: PathBuf,
+    endpoint: KnownFile,
     pace: Pace,
     /// Outlives an attempt: what a container's start was stays true.
     inventory: Inventory,
@@ -36,7 +36,7 @@ pub struct CriSource {
 
 impl CriSource {
     /// The runtime whose socket is at `endpoint`.
-    pub fn new(endpoint: impl Into<PathBuf>) -> Self {
+    pub fn new(endpoint: impl Into<KnownFile>) -> Self {
         Self {
             endpoint: endpoint.into(),
             pace: Pace::default(),
@@ -174,8 +174,8 @@ impl<'a> Watch<'a> {
         let lists = match answer {
             Ok(lists) => lists,
             Err(error) => {
-                out.call_took(Call::CriList, took, Some(error.told(&self.source.endpoint))).await;
-                return Err(error.ends(&self.source.endpoint));
+                out.call_took(Call::CriList, took, Some(error.told(self.source.endpoint.path()))).await;
+                return Err(error.ends(self.source.endpoint.path()));
             }
         };
         out.call_took(Call::CriList, took, None).await;

@@ -3,14 +3,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags};
 
 use super::Root;
 use super::kubelet::{POD_LOGS, ROOT_DIR};
-use super::root::file;
+use crate::trust::{Owners, Policy, resolve};
 
 /// Where logs lie besides: docker's, to which the kubelet's are links.
 const BELOW: [&str; 2] = ["/var/log", "/var/lib/docker/containers"];
@@ -54,24 +51,17 @@ impl Bounds {
     /// Opens a regular file, and says where it really is. What a link leads out of bounds is not there. Blocks.
     ///
     /// # Errors
-    /// When it is not there, no regular file, or not allowed.
+    /// When it is not there, not a regular file, not allowed, or when others than root could have put it there.
     pub fn open(&self, path: &Path) -> io::Result<(File, PathBuf)> {
         let real = |dirs: &[PathBuf]| -> Vec<_> { dirs.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect() };
         let (below, never) = (real(&self.below), real(&self.never));
         let within = |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.starts_with(dir));
-        let allowed = |path: &Path| within(&below, path) && !within(&never, path);
-        let real = fs::canonicalize(path)?;
-        if !allowed(&real) {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        file(&real)?;
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(&real, flags, Mode::empty())?);
-        // Something else may have been put there since it was looked at.
-        let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-        match allowed(&opened) && file.metadata()?.is_file() {
-            true => Ok((file, real)),
-            false => Err(io::ErrorKind::NotFound.into()),
+        let resolved = resolve(Path::new("/"), path, Policy::Shown(Owners::of_process()))?;
+        let real = resolved.path().to_owned();
+        if within(&below, &real) && !within(&never, &real) {
+            Ok((resolved.open()?, real))
+        } else {
+            Err(io::ErrorKind::NotFound.into())
         }
     }
 }

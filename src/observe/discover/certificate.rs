@@ -132,6 +132,20 @@ pub fn base64(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The same the other way, with padding.
+pub fn to_base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0usize, |bits, i| bits << 8 | usize::from(chunk.get(i).copied().unwrap_or(0)));
+        for i in 0..4 {
+            let digit = DIGITS.get(bits >> (18 - 6 * i) & 63).copied().filter(|_| i <= chunk.len());
+            out.push(char::from(digit.unwrap_or(b'=')));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +157,7 @@ mod tests {
         assert_eq!(common_name(&of_node("system:node:worker-1")).unwrap(), "system:node:worker-1");
         assert!(common_name("").is_err());
         assert_eq!(base64("aGVs\nbG8=").unwrap(), b"hello");
+        assert_eq!(base64(&to_base64(b"hello")).unwrap(), b"hello");
     }
 
     #[test]

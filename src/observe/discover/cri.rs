@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use super::one_key::one_key;
 use super::root::Miss;
 use super::{Found, Host};
+use crate::trust::KnownFile;
+
+/// How a socket that is not believed can be used all the same.
+const WAY_OUT: &str = "--runtime-endpoint unix://PATH";
 
 const CRICTL: &str = "/etc/crictl.yaml";
 /// Sockets that only one distribution has come first: a node of theirs may have a containerd of Docker's beside.
@@ -23,15 +27,15 @@ impl Host {
     /// The runtime's socket: as given, from the environment, crictl's settings, the kubelet's, the well-known ones.
     ///
     /// What was given and what the kubelet uses is taken whether it is there or not: a runtime that is down comes back.
-    pub fn cri_endpoint(&self, given: Option<&str>) -> Found<PathBuf> {
+    pub fn cri_endpoint(&self, given: Option<&str>) -> Found<KnownFile> {
         let mut found = Found::default();
         if let Some(endpoint) = given {
-            self.take_always("--runtime-endpoint", endpoint, &mut found);
+            self.take_named("--runtime-endpoint", endpoint, &mut found);
             return found;
         }
         let variable = self.env.get("CONTAINER_RUNTIME_ENDPOINT").filter(|e| !e.is_empty());
         match variable {
-            Some(endpoint) => self.take_always("$CONTAINER_RUNTIME_ENDPOINT", endpoint, &mut found),
+            Some(endpoint) => self.take_named("$CONTAINER_RUNTIME_ENDPOINT", endpoint, &mut found),
             None => found.miss("$CONTAINER_RUNTIME_ENDPOINT", "not set"),
         }
         if found.open() {
@@ -41,7 +45,7 @@ impl Host {
             let setting = self.settings.get("container-runtime-endpoint", "containerRuntimeEndpoint");
             setting.missed.into_iter().for_each(|(what, answer)| found.miss(what, answer));
             if let Some((what, endpoint)) = setting.found {
-                self.take_always(&what, &endpoint, &mut found);
+                self.take_set(&what, &endpoint, &mut found);
             }
         }
         for (path, whose) in WELL_KNOWN {
@@ -49,27 +53,43 @@ impl Host {
                 return found;
             }
             match self.socket(path) {
-                Ok(()) => found.take(*path, format!("a socket: {whose}"), PathBuf::from(path)),
+                Ok(()) => found.take(*path, format!("a socket: {whose}"), self.root.discovered(*path)),
                 Err(why) => found.miss(*path, why),
             }
         }
         if found.open() && self.is_node() {
-            found.take("the kubelet's default", format!("{DEFAULT}: not there now"), PathBuf::from(DEFAULT));
+            found.take("the kubelet's default", format!("{DEFAULT}: not there now"), self.root.discovered(DEFAULT));
         }
         found
     }
 
-    fn take_always(&self, what: &str, endpoint: &str, found: &mut Found<PathBuf>) {
+    /// What the user named: taken as it is.
+    fn take_named(&self, what: &str, endpoint: &str, found: &mut Found<KnownFile>) {
         match unix_path(endpoint) {
             Ok(path) => {
-                let answer = self.socket(&path).map_or_else(|why| why, |()| "a socket".into());
-                found.take(what, format!("{endpoint}: {answer}"), PathBuf::from(path));
+                let answer = said(self.root.is_named_socket(&path)).map_or_else(|why| why, |()| "a socket".into());
+                found.take(what, format!("{endpoint}: {answer}"), PathBuf::from(path).into());
             }
             Err(why) => found.miss(what, format!("{endpoint}: {why}")),
         }
     }
 
-    fn crictl(&self, found: &mut Found<PathBuf>) {
+    /// What the kubelet is set up to use: taken unless what is there is not root's alone.
+    fn take_set(&self, what: &str, endpoint: &str, found: &mut Found<KnownFile>) {
+        let path = match unix_path(endpoint) {
+            Ok(path) => path,
+            Err(why) => return found.miss(what, format!("{endpoint}: {why}")),
+        };
+        let is = self.root.is_socket(&path);
+        let untrusted = matches!(is, Err(Miss::Untrusted(_)));
+        let answer = format!("{endpoint}: {}", said(is).map_or_else(|why| why, |()| "a socket".into()));
+        match untrusted {
+            true => found.miss(what, answer),
+            false => found.take(what, answer, self.root.discovered(path)),
+        }
+    }
+
+    fn crictl(&self, found: &mut Found<KnownFile>) {
         let what = format!("{CRICTL}, runtime-endpoint");
         let text = match self.root.read(CRICTL) {
             Ok(text) => text,
@@ -80,7 +100,7 @@ impl Host {
             Ok(None) => found.miss(what, "not set"),
             Ok(Some(endpoint)) => {
                 match unix_path(&endpoint).map_err(str::to_owned).and_then(|p| self.socket(&p).map(|()| p)) {
-                    Ok(path) => found.take(what, endpoint, PathBuf::from(path)),
+                    Ok(path) => found.take(what, endpoint, self.root.discovered(path)),
                     Err(why) => found.miss(what, format!("{endpoint}: {why}")),
                 }
             }
@@ -88,12 +108,16 @@ impl Host {
     }
 
     fn socket(&self, path: &str) -> Result<(), String> {
-        match self.root.is_socket(path) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err("there, and not a socket".into()),
-            Err(Miss::Absent) => Err("not there".into()),
-            Err(miss) => Err(miss.to_string()),
-        }
+        said(self.root.is_socket(path))
+    }
+}
+
+fn said(is_socket: Result<bool, Miss>) -> Result<(), String> {
+    match is_socket {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("there, and not a socket".into()),
+        Err(Miss::Absent) => Err("not there".into()),
+        Err(miss) => Err(miss.with_way_out(WAY_OUT)),
     }
 }
 

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use super::settings::Setting;
-use super::{Found, Host};
+use super::{Found, Host, Miss};
+use crate::trust::KnownFile;
 
 /// Ports and directories that a kubelet has unless it is told otherwise.
 const PORT: u16 = 10250;
@@ -33,7 +34,7 @@ const UNIT_DIRS: &[&str] = &[
     "/lib/systemd/system",
 ];
 /// Units that run a kubelet.
-const KUBELET_UNITS: &[&str] = &[
+pub(super) const KUBELET_UNITS: &[&str] = &[
     "kubelet.service",
     "k3s.service",
     "k3s-agent.service",
@@ -66,10 +67,12 @@ const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
 pub struct KubeletPlace {
     /// Address and port of the authenticated server; the loopback address where it listens on all.
     pub server: SocketAddr,
+    /// The user named the server.
+    pub server_named: bool,
     /// Address of `/healthz`; absent when it is turned off.
     pub healthz: Option<SocketAddr>,
     /// Certificate that it serves with, on the node's disk; its CA may follow in the same file.
-    pub certificate: Option<PathBuf>,
+    pub certificate: Option<KnownFile>,
     /// Its root directory.
     pub root_dir: PathBuf,
     /// Where it has the runtime put the logs of containers.
@@ -84,16 +87,21 @@ pub struct LogPlan {
     /// Units.
     pub units: Vec<String>,
     /// File.
-    pub file: Option<PathBuf>,
+    pub file: Option<KnownFile>,
 }
 
 impl Host {
-    /// Where the kubelet is; nothing when nothing says that this machine is a node.
-    pub fn kubelet_place(&self) -> Found<KubeletPlace> {
+    /// Where the kubelet is, its server at `named` if the user named it; nothing when nothing says that this machine is a node.
+    pub fn kubelet_place(&self, named: Option<SocketAddr>) -> Found<KubeletPlace> {
         let mut found = Found::default();
-        if !self.is_node() {
+        if let Some(server) = named {
+            found.miss("--kubelet-endpoint", server.to_string());
+        } else if !self.is_node() {
             found.miss("processes, settings, /var/lib/kubelet", "no kubelet runs here, and none is set up");
             return found;
+        }
+        for refused in &self.kubelets.refused {
+            found.miss(format!("process {}, which has the name of a kubelet", refused.pid), refused.doubt.to_string());
         }
         let mut told = |setting: Setting| {
             if let Some((what, value)) = &setting.found {
@@ -112,14 +120,18 @@ impl Host {
         let pod_logs = told(self.settings.get("pod-logs-dir", "podLogsDir")).filter(|dir| dir.starts_with('/'));
         let healthz_port = healthz_port.unwrap_or(HEALTHZ_PORT);
         let place = KubeletPlace {
-            server: SocketAddr::new(reachable(address), port),
+            server: named.unwrap_or_else(|| SocketAddr::new(reachable(address), port)),
+            server_named: named.is_some(),
             healthz: (healthz_port != 0).then(|| SocketAddr::new(reachable(healthz_address), healthz_port)),
-            certificate: certificate.map(PathBuf::from).or_else(|| self.serving(cert_dir)),
+            certificate: certificate
+                .map(PathBuf::from)
+                .or_else(|| self.serving(cert_dir))
+                .map(|c| self.root.discovered(c)),
             root_dir: root_dir.into(),
             pod_logs: pod_logs.unwrap_or_else(|| POD_LOGS.into()).into(),
             static_pods: static_pods.map(PathBuf::from).or_else(|| self.first(STATIC_PODS.iter().map(PathBuf::from))),
         };
-        let certificate = place.certificate.as_ref().map_or("none found".into(), |c| c.display().to_string());
+        let certificate = place.certificate.as_ref().map_or("none found".into(), KnownFile::to_string);
         found.miss("serving certificate", certificate);
         let runs = if self.kubelet_runs() { "a kubelet runs" } else { "no kubelet runs, one is set up" };
         found.take("kubelet", format!("{runs}; {}", place.server), place);
@@ -142,20 +154,24 @@ impl Host {
     pub fn kubelet_log(&self, given: Option<&Path>) -> Found<LogPlan> {
         let mut found = Found::default();
         self.log_file("--kubelet-log", given, KUBELET_LOGS, &mut found);
-        if let Some(kubelet) = self.kubelet.as_ref().filter(|_| found.open()) {
+        if let Some(kubelet) = self.kubelet().filter(|_| found.open()) {
             let what = format!("unit of process {}", kubelet.pid);
-            match &kubelet.unit {
-                Some(unit) => found.take(what, unit.as_str(), LogPlan { units: vec![unit.clone()], file: None }),
+            match kubelet.unit() {
+                Some(unit) => found.take(what, unit, LogPlan { units: vec![unit.to_owned()], file: None }),
                 None => found.miss(what, "not run by systemd"),
             }
             let what = format!("standard error of process {}", kubelet.pid);
             match self.root.link(format!("/proc/{}/fd/2", kubelet.pid)) {
                 _ if !found.open() => {}
-                Ok(file) if self.root.is_file(&file) == Ok(true) => {
-                    let answer = file.display().to_string();
-                    found.take(what, answer, LogPlan { units: Vec::new(), file: Some(file) });
-                }
-                Ok(other) => found.miss(what, format!("{} is not a file", other.display())),
+                Ok(file) => match self.root.is_file(&file) {
+                    Ok(true) => {
+                        let answer = file.display().to_string();
+                        let file = Some(self.root.discovered(file));
+                        found.take(what, answer, LogPlan { units: Vec::new(), file });
+                    }
+                    Err(miss @ Miss::Untrusted(_)) => found.miss(what, miss.with_way_out("--kubelet-log FILE")),
+                    Ok(false) | Err(_) => found.miss(what, format!("{} is not a file", file.display())),
+                },
                 Err(miss) => found.miss(what, miss.to_string()),
             }
         }
@@ -164,9 +180,9 @@ impl Host {
     }
 
     /// Where the runtime logs: the file given, the one that k3s and RKE2 let it write, the units that fit its socket.
-    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&Path>) -> Found<LogPlan> {
+    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&KnownFile>) -> Found<LogPlan> {
         let mut found = Found::default();
-        let socket = socket.map(|s| s.display().to_string()).unwrap_or_default();
+        let socket = socket.map(KnownFile::to_string).unwrap_or_default();
         let Some((_, units, files)) = RUNTIMES.iter().find(|(part, ..)| socket.contains(part)) else { return found };
         self.log_file("--runtime-log", given, files, &mut found);
         self.log_units(units, &mut found);
@@ -174,16 +190,16 @@ impl Host {
     }
 
     fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Found<LogPlan>) {
-        let plan = |file: PathBuf| LogPlan { units: Vec::new(), file: Some(file) };
+        let plan = |file: KnownFile| LogPlan { units: Vec::new(), file: Some(file) };
         if let Some(file) = given {
-            let answer = self.root.may_read(file).map_or_else(|miss| miss.to_string(), |()| "a file".into());
-            found.take(format!("{flag} {}", file.display()), answer, plan(file.to_owned()));
+            let answer = self.root.may_read_named(file).map_or_else(|miss| miss.to_string(), |()| "a file".into());
+            found.take(format!("{flag} {}", file.display()), answer, plan(file.into()));
         }
         for file in files.iter().filter(|_| given.is_none()) {
             match self.root.is_file(file) {
-                Ok(true) => found.take(*file, "a file", plan(file.into())),
+                Ok(true) => found.take(*file, "a file", plan(self.root.discovered(*file))),
                 Ok(false) => found.miss(*file, "not a file"),
-                Err(miss) => found.miss(*file, miss.to_string()),
+                Err(miss) => found.miss(*file, miss.with_way_out(&format!("{flag} FILE"))),
             }
         }
     }

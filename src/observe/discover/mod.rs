@@ -3,6 +3,7 @@
 
 mod bounds;
 mod certificate;
+mod cgroup;
 mod credential;
 mod cri;
 mod flags;
@@ -10,22 +11,25 @@ mod found;
 mod kubelet;
 mod node;
 mod one_key;
+mod port;
 mod process;
+mod proof;
 mod root;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub use bounds::{Bounds, LogPlaces};
-pub use certificate::{base64, validity};
+pub use certificate::{base64, to_base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};
 pub use kubelet::{KubeletPlace, LogPlan, POD_LOGS};
+pub use port::{PortDoubt, PortProof};
 pub use root::{Miss, Root, within};
 
 use std::collections::BTreeMap;
 
-use process::Kubelet;
+use process::{Kubelet, Kubelets};
 use settings::Settings;
 
 /// Environment variables by name, passed in so that nothing here depends on the process.
@@ -38,16 +42,16 @@ pub type Env = BTreeMap<String, String>;
 pub struct Host {
     root: Root,
     env: Env,
-    kubelet: Option<Kubelet>,
+    kubelets: Kubelets,
     settings: Settings,
 }
 
 impl Host {
     /// Reads the processes and the kubelet's settings under `root`.
     pub fn look(root: Root, env: Env) -> Self {
-        let kubelet = process::kubelet(&root);
-        let settings = Settings::read(&root, kubelet.as_ref());
-        Self { root, env, kubelet, settings }
+        let kubelets = process::kubelets(&root);
+        let settings = Settings::read(&root, kubelets.proven.as_ref());
+        Self { root, env, kubelets, settings }
     }
 
     /// Where files are read from.
@@ -60,13 +64,18 @@ impl Host {
         &self.env
     }
 
-    /// True when a kubelet runs here.
+    /// The kubelet that runs here, if one is proven to be the node's.
+    fn kubelet(&self) -> Option<&Kubelet> {
+        self.kubelets.proven.as_ref()
+    }
+
+    /// True when a kubelet runs here that is proven to be the node's.
     pub fn kubelet_runs(&self) -> bool {
-        self.kubelet.is_some()
+        self.kubelet().is_some()
     }
 
     /// True when anything says that this machine is a node: a kubelet that runs or one that was set up.
     pub fn is_node(&self) -> bool {
-        self.kubelet.is_some() || self.settings.any() || self.root.exists("/var/lib/kubelet") != Ok(false)
+        self.kubelet_runs() || self.settings.any() || self.root.exists("/var/lib/kubelet") != Ok(false)
     }
 }

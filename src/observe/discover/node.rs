@@ -15,7 +15,7 @@ impl Host {
             return found;
         }
         for path in self.node_kubeconfigs() {
-            let what = format!("certificate of {}", path.display());
+            let what = format!("certificate of {path}");
             match self.certificate_user(&path) {
                 Ok(user) => match user.strip_prefix(NODE_USER).filter(|name| !name.is_empty()) {
                     Some(name) => {
@@ -35,7 +35,7 @@ impl Host {
             found.take(what, name.as_str(), name.clone());
             return found;
         }
-        match self.root.read("/proc/sys/kernel/hostname").map(|name| name.trim().to_lowercase()) {
+        match self.root.read_kernel("/proc/sys/kernel/hostname").map(|name| name.trim().to_lowercase()) {
             Ok(name) if !name.is_empty() => found.take("host name", name.as_str(), name.clone()),
             Ok(_) => found.miss("host name", "empty"),
             Err(miss) => found.miss("host name", miss.to_string()),

@@ -1,18 +1,32 @@
 //! Owns finding the kubelet among the processes: its flags, and the unit that runs it.
-//! It must not wait for a process that the kernel holds: such a one is skipped.
+//! It must not wait for a process that the kernel holds: such a one is skipped. What it finds is proven in `proof`.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use super::cgroup::Group;
 use super::flags::Flags;
+use super::kubelet::KUBELET_UNITS;
+use super::proof::{Doubt, Facts, Init};
 use super::root::{Root, read_bytes};
+use crate::trust::Owners;
 
 /// How long one process may take to tell its command line; reading it needs a lock that a process in state D may hold.
 const PER_PROCESS: Duration = Duration::from_millis(200);
 /// Threads that may be left behind; with more processes that hang, the search ends.
 const LEFT_BEHIND: usize = 8;
+
+/// Slices that hold units of kubelets, on cgroup v2 and v1: most systems, EKS and Bottlerocket, kind.
+const SLICES: &[&str] = &[
+    "system.slice",
+    "runtime.slice",
+    "kubelet.slice",
+    "systemd/system.slice",
+    "systemd/runtime.slice",
+    "systemd/kubelet.slice",
+];
 
 /// What the kubelet is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +41,8 @@ pub enum Flavor {
     MicroShift,
 }
 
-/// The running kubelet.
-#[derive(Clone, Debug)]
+/// The running kubelet, proven to be the node's.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubelet {
     /// Its process.
     pub pid: u32,
@@ -36,28 +50,52 @@ pub struct Kubelet {
     pub flavor: Flavor,
     /// Its flags, as far as they are on the command line.
     pub flags: Flags,
-    /// The systemd unit that runs it.
-    pub unit: Option<String>,
+    /// Whose control group it is in.
+    pub group: Group,
 }
 
-/// The kubelet that runs, if one does: the one in the outermost place, if several containers run one each.
-pub fn kubelet(root: &Root) -> Option<Kubelet> {
-    let pids: Vec<u32> = root.names("/proc").ok()?.iter().filter_map(|n| n.parse().ok()).collect();
-    let mut found: Vec<Kubelet> = Vec::new();
-    let mut sorted = pids;
-    sorted.sort_unstable();
-    each_process(root, &sorted, |process| found.extend(Kubelet::of(process)));
-    // A kubelet inside of a container (kind, a nested lab) has a deeper control group than the node's own.
-    found.into_iter().min_by_key(|k| (k.unit.is_none(), k.pid))
+/// A process that has the name of a kubelet and is not believed to be the node's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The process.
+    pub pid: u32,
+    /// Why not.
+    pub doubt: Doubt,
 }
 
-struct Process {
-    pid: u32,
-    argv: Vec<String>,
-    cgroup: String,
+/// What the process table has.
+#[derive(Clone, Debug, Default)]
+pub struct Kubelets {
+    /// The node's own.
+    pub proven: Option<Kubelet>,
+    /// Others that have its name.
+    pub refused: Vec<Refused>,
 }
 
-fn each_process(root: &Root, pids: &[u32], mut take: impl FnMut(Process)) {
+/// Looks for the kubelet. Of several that are proven, the one that a well-known unit runs, then the oldest.
+pub fn kubelets(root: &Root) -> Kubelets {
+    let mut pids: Vec<u32> = root.names("/proc").unwrap_or_default().iter().filter_map(|n| n.parse().ok()).collect();
+    // Those of the units first: processes that hang on purpose end the search, and must not hide the kubelet.
+    let first = of_known_units(root);
+    pids.sort_unstable_by_key(|pid| (!first.contains(pid), *pid));
+    let has_systemd = root.exists("/run/systemd/system") == Ok(true);
+    let init = Init::read(&root.path("/proc"), has_systemd, Owners::of_process());
+    let (mut proven, mut refused) = (Vec::new(), Vec::new());
+    each_process(root, &pids, |facts| match Kubelet::prove(&facts, &init) {
+        Ok(kubelet) => proven.push(kubelet),
+        Err(doubt) => refused.push(Refused { pid: facts.pid, doubt }),
+    });
+    Kubelets { proven: proven.into_iter().min_by_key(|k| (!k.is_of_known_unit(), k.pid)), refused }
+}
+
+/// Processes of the units that run kubelets, as their control groups have them.
+fn of_known_units(root: &Root) -> Vec<u32> {
+    let groups = SLICES.iter().flat_map(|slice| KUBELET_UNITS.iter().map(move |unit| format!("{slice}/{unit}")));
+    let texts = groups.filter_map(|group| root.read_kernel(format!("/sys/fs/cgroup/{group}/cgroup.procs")).ok());
+    texts.flat_map(|text| text.lines().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+fn each_process(root: &Root, pids: &[u32], mut take: impl FnMut(Facts)) {
     let (mut next, mut left_behind) = (0, 0);
     while next < pids.len() && left_behind < LEFT_BEHIND {
         let (tx, rx) = sync_channel(16);
@@ -89,15 +127,15 @@ fn each_process(root: &Root, pids: &[u32], mut take: impl FnMut(Process)) {
     }
 }
 
-fn read(pid: u32, dir: &Path) -> Option<Process> {
+fn read(pid: u32, dir: &Path) -> Option<Facts> {
     let bytes = read_bytes(&dir.join("cmdline")).ok()?;
     let argv: Vec<String> =
         bytes.split(|b| *b == 0).filter(|a| !a.is_empty()).map(|a| String::from_utf8_lossy(a).into_owned()).collect();
     flavor(&argv)?;
-    let cgroup = read_bytes(&dir.join("cgroup")).unwrap_or_default();
-    Some(Process { pid, argv, cgroup: String::from_utf8_lossy(&cgroup).into_owned() })
+    Some(Facts::read(pid, dir, argv))
 }
 
+/// What a command line claims to be.
 fn flavor(argv: &[String]) -> Option<Flavor> {
     // k3s replaces its whole command line by one string.
     let words: Vec<&str> = argv.iter().flat_map(|a| a.split_whitespace()).take(2).collect();
@@ -111,38 +149,53 @@ fn flavor(argv: &[String]) -> Option<Flavor> {
     })
 }
 
-impl Kubelet {
-    fn of(process: Process) -> Option<Self> {
-        let flavor = flavor(&process.argv)?;
-        Some(Self { pid: process.pid, flavor, flags: Flags::of(&process.argv), unit: unit(&process.cgroup) })
+impl Flavor {
+    /// Names of the program's file.
+    fn programs(self) -> &'static [&'static str] {
+        match self {
+            Flavor::Plain => &["kubelet", "hyperkube", "rke2"],
+            Flavor::K3s => &["k3s", "k3s-server", "k3s-agent"],
+            Flavor::MicroK8s => &["kubelite"],
+            Flavor::MicroShift => &["microshift"],
+        }
     }
 }
 
-/// The unit in a process's control group: `0::/system.slice/kubelet.service` or, on v1, `1:name=systemd:/…`.
-fn unit(cgroup: &str) -> Option<String> {
-    let path = cgroup.lines().find_map(|l| l.strip_prefix("0::").or_else(|| l.strip_prefix("1:name=systemd:")))?;
-    // The kubelet may have moved itself below its unit, but a container's scope is none of the node's units.
-    if path.contains(".scope") || path.contains("kubepods") {
-        return None;
+impl Kubelet {
+    fn prove(facts: &Facts, init: &Init) -> Result<Self, Doubt> {
+        let name = || facts.program().unwrap_or("unknown").to_owned();
+        let flavor = flavor(&facts.argv).ok_or_else(|| Doubt::OtherProgram(name()))?;
+        let group = facts.prove(init, |program| flavor.programs().contains(&program))?;
+        Ok(Self { pid: facts.pid, flavor, flags: Flags::of(&facts.argv), group })
     }
-    path.split('/').find(|part| part.ends_with(".service")).map(str::to_owned)
+
+    /// The systemd unit that runs it.
+    pub fn unit(&self) -> Option<&str> {
+        match &self.group {
+            Group::Unit(unit) => Some(unit),
+            _ => None,
+        }
+    }
+
+    fn is_of_known_unit(&self) -> bool {
+        self.unit().is_some_and(|unit| KUBELET_UNITS.contains(&unit))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::observe::tests::Temp;
-    use std::process::Command;
+
+    const UNIT: &str = "/system.slice/kubelet.service";
 
     #[test]
     fn a_process_that_hangs_is_skipped() {
         let temp = Temp::new();
         temp.process(1, &["/sbin/init"], "/init.scope");
-        temp.write("proc/5/cgroup", "");
-        assert!(Command::new("mkfifo").arg(temp.path("proc/5/cmdline")).status().unwrap().success());
-        temp.process(70, &["/usr/bin/kubelet", "--config=/a"], "/system.slice/kubelet.service");
-        let kubelet = kubelet(&temp.root()).unwrap();
-        assert_eq!((kubelet.pid, kubelet.unit.as_deref()), (70, Some("kubelet.service")));
+        temp.process(70, &["/usr/bin/kubelet", "--config=/a"], UNIT);
+        let kubelet = kubelets(&temp.root()).proven.unwrap();
+        assert_eq!((kubelet.pid, kubelet.unit()), (70, Some("kubelet.service")));
         assert_eq!(kubelet.flags.get("config"), Some("/a"));
     }
 
@@ -150,9 +203,63 @@ mod tests {
     fn the_nodes_own_and_not_one_in_a_container() {
         let temp = Temp::new();
         temp.process(7, &["kubelet"], "/system.slice/docker-0a.scope/kubelet.slice/kubelet.service");
-        temp.process(9, &["kubelet"], "/system.slice/kubelet.service");
+        temp.process(9, &["kubelet"], UNIT);
         temp.process(11, &["vim", "kubelet"], "/user.slice");
-        assert_eq!(kubelet(&temp.root()).unwrap().pid, 9);
+        let found = kubelets(&temp.root());
+        assert_eq!(found.proven.unwrap().pid, 9);
+        let refused: Vec<_> = found.refused.iter().map(|r| r.pid).collect();
+        assert_eq!(refused, [7], "what has another name is not even looked at");
+    }
+
+    #[test]
+    fn what_only_has_the_name_is_refused() {
+        let honest = |temp: &Temp| temp.process(9, &["kubelet", "--kubeconfig=/tmp/evil"], UNIT);
+        let doubt = |temp: &Temp| {
+            let found = kubelets(&temp.root());
+            assert_eq!(found.proven, None);
+            found.refused.first().map(|r| r.doubt.clone())
+        };
+        let temp = Temp::new();
+        honest(&temp);
+        assert!(kubelets(&temp.root()).proven.is_some());
+        for uids in ["65534\t65534\t65534\t65534", "65534\t0\t0\t0", "0\t0\t0\t65534"] {
+            temp.write("proc/9/status", format!("Name:\tkubelet\nUid:\t{uids}\n"));
+            assert_eq!(doubt(&temp), Some(Doubt::User(65534)), "{uids}");
+        }
+        for namespace in ["user", "pid", "mnt", "cgroup"] {
+            let temp = Temp::new();
+            honest(&temp);
+            temp.link(&format!("{namespace}:[4026532999]"), &format!("proc/9/ns/{namespace}"));
+            assert_eq!(doubt(&temp), Some(Doubt::Namespace(namespace)));
+        }
+        let temp = Temp::new();
+        honest(&temp);
+        temp.write("usr/bin/other", "");
+        temp.link(temp.path("usr/bin/other").to_str().unwrap(), "proc/9/exe");
+        assert_eq!(doubt(&temp), Some(Doubt::OtherProgram("other".into())));
+        let temp = Temp::new();
+        honest(&temp);
+        temp.mode("usr/bin/kubelet", 0o777);
+        assert_eq!(doubt(&temp), Some(Doubt::Program("kubelet".into())));
+    }
+
+    #[test]
+    fn talos_has_its_kubelet_in_a_container_of_its_own() {
+        let temp = Temp::new();
+        temp.process(9, &["/usr/local/bin/kubelet"], "/podruntime/kubelet");
+        temp.link("mnt:[4026532999]", "proc/9/ns/mnt");
+        temp.link("cgroup:[4026532998]", "proc/9/ns/cgroup");
+        assert_eq!(kubelets(&temp.root()).proven.unwrap().group, Group::Talos);
+        temp.link("user:[4026532997]", "proc/9/ns/user");
+        assert_eq!(kubelets(&temp.root()).proven, None);
+    }
+
+    #[test]
+    fn the_unit_that_is_known_goes_first() {
+        let temp = Temp::new();
+        temp.process(5, &["kubelet"], "/system.slice/test.service");
+        temp.process(9, &["kubelet"], UNIT);
+        assert_eq!(kubelets(&temp.root()).proven.unwrap().pid, 9);
     }
 
     #[test]

@@ -10,8 +10,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::FileType;
+
 use super::bounds::Bounds;
 use crate::observation::Time;
+use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, open_named, resolve};
 
 /// Longest file that is read, in bytes; none of those looked for comes near.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -28,7 +31,7 @@ pub struct Root {
 }
 
 /// Why a look brought nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Miss {
     /// Not there.
     Absent,
@@ -38,6 +41,8 @@ pub enum Miss {
     Hangs,
     /// Not text, too long, or another error.
     Unreadable,
+    /// Somebody other than root could have put it there.
+    Untrusted(Distrust),
 }
 
 impl fmt::Display for Miss {
@@ -47,12 +52,26 @@ impl fmt::Display for Miss {
             Miss::Denied => "permission denied: run as root",
             Miss::Hangs => "no answer from the file system",
             Miss::Unreadable => "cannot be read: no text file, or a long one",
+            Miss::Untrusted(distrust) => return distrust.fmt(f),
         })
+    }
+}
+
+impl Miss {
+    /// The same, with the flag by which the user can name what is not believed.
+    pub(super) fn with_way_out(&self, flag: &str) -> String {
+        match self {
+            Miss::Untrusted(_) => format!("{self}; to use it all the same: {flag}"),
+            other => other.to_string(),
+        }
     }
 }
 
 impl From<io::Error> for Miss {
     fn from(e: io::Error) -> Self {
+        if let Some(distrust) = distrust_of(&e) {
+            return Miss::Untrusted(distrust.clone());
+        }
         match e.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Miss::Absent,
             io::ErrorKind::PermissionDenied => Miss::Denied,
@@ -159,48 +178,88 @@ impl Root {
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
     }
 
-    /// The text of a file.
+    /// Looks at what a path that was discovered leads to, if root alone could have put it there.
+    fn trusted<T: Send + 'static>(
+        &self,
+        path: impl AsRef<Path>,
+        look: impl FnOnce(Resolved) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, Miss> {
+        let (root, below) = (self.prefix.clone(), path.as_ref().to_owned());
+        self.look(path, move |_| look(resolve(&root, &below, Policy::Trusted(Owners::of_process()))?))
+    }
+
+    /// A file that was discovered, to be opened later.
+    pub fn discovered(&self, path: impl Into<PathBuf>) -> KnownFile {
+        KnownFile::Discovered { root: self.prefix.clone(), path: path.into() }
+    }
+
+    /// The text of a file that was discovered.
+    ///
+    /// # Errors
+    /// [`Miss`]; [`Miss::Untrusted`] unless root alone could have put it there.
+    pub fn read<P: AsRef<Path>>(&self, path: P) -> Result<String, Miss> {
+        text(self.trusted(path, |resolved| bounded(resolved.open()?))?)
+    }
+
+    /// The text of a file that the user named.
     ///
     /// # Errors
     /// [`Miss`].
-    pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Miss> {
-        let bytes = self.look(path, |p| {
-            file(p)?;
-            read_bytes(p)
-        })?;
-        String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
+    pub fn read_named<P: AsRef<Path>>(&self, path: P) -> Result<String, Miss> {
+        text(self.look(path, |p| bounded(open_named(p)?))?)
     }
 
-    /// True when there is something of that name.
+    /// The text of a file that the kernel makes, below `/proc` or `/sys`.
     ///
     /// # Errors
-    /// [`Miss::Denied`] and [`Miss::Hangs`].
+    /// [`Miss`].
+    pub fn read_kernel(&self, path: impl AsRef<Path>) -> Result<String, Miss> {
+        text(self.look(path, read_bytes)?)
+    }
+
+    /// True when there is something of that name, and root alone could have put it there.
+    ///
+    /// # Errors
+    /// [`Miss::Denied`], [`Miss::Hangs`] and [`Miss::Untrusted`].
     pub fn exists(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
-        match self.look(path, |p| fs::metadata(p).map(|_| ())) {
+        match self.trusted(path, |_| Ok(())) {
             Ok(()) => Ok(true),
             Err(Miss::Absent) => Ok(false),
             Err(other) => Err(other),
         }
     }
 
-    /// True when there is a socket of that name.
+    /// True when there is a socket of that name, which root alone could have put there.
     ///
     /// # Errors
     /// [`Miss`].
     pub fn is_socket(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
+        self.trusted(path, |resolved| Ok(resolved.kind() == FileType::Socket))
+    }
+
+    /// The same of a socket that the user named, whoever put it there.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn is_named_socket(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
         use std::os::unix::fs::FileTypeExt;
         self.look(path, |p| Ok(fs::metadata(p)?.file_type().is_socket()))
     }
 
-    /// Whether the file can be opened for reading.
+    /// Whether the file, which was discovered, can be opened for reading.
     ///
     /// # Errors
     /// [`Miss`].
     pub fn may_read(&self, path: impl AsRef<Path>) -> Result<(), Miss> {
-        self.look(path, |p| {
-            file(p)?;
-            File::open(p).map(|_| ())
-        })
+        self.trusted(path, |resolved| resolved.open().map(|_| ()))
+    }
+
+    /// Whether the file, which the user named, can be opened for reading.
+    ///
+    /// # Errors
+    /// [`Miss`].
+    pub fn may_read_named(&self, path: impl AsRef<Path>) -> Result<(), Miss> {
+        self.look(path, |p| open_named(p).map(|_| ()))
     }
 
     /// What a symbolic link points at.
@@ -211,12 +270,12 @@ impl Root {
         self.look(path, |p| fs::read_link(p))
     }
 
-    /// True when there is a regular file of that name.
+    /// True when there is a regular file of that name, which root alone could have put there.
     ///
     /// # Errors
     /// [`Miss`].
     pub fn is_file(&self, path: impl AsRef<Path>) -> Result<bool, Miss> {
-        self.look(path, |p| Ok(fs::metadata(p)?.is_file()))
+        self.trusted(path, |resolved| Ok(resolved.kind() == FileType::RegularFile))
     }
 
     /// Size of the file system that a directory lies on, and what is left of it.
@@ -279,16 +338,20 @@ impl Root {
     }
 }
 
-/// Nothing else is opened: a pipe would wait for a writer.
-pub(super) fn file(path: &Path) -> io::Result<()> {
-    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+/// The bytes of a file of the kernel's; opening it never waits.
+pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(open_named(path)?)
 }
 
-/// The bytes of a file; one that is longer than what is read is none of those looked for.
-pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+/// The bytes of an open file; a longer one is none of those looked for.
+fn bounded(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE { Err(io::ErrorKind::InvalidData.into()) } else { Ok(bytes) }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Miss> {
+    String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Layouts of the distributions, each as a temporary root.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::*;
 use crate::observe::tests::{Temp, of_node};
+use crate::trust::KnownFile;
 
 const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster:\n    server: https://10.0.0.1:6443\n\
     contexts:\n- name: x\n  context:\n    cluster: c\n    user: u\ncurrent-context: x\nusers:\n- name: u\n  user:\n";
@@ -26,7 +27,11 @@ fn host(temp: &Temp) -> Host {
     Host::look(temp.root(), Env::new())
 }
 
-fn config(path: &str) -> Option<Credential> {
+fn config(temp: &Temp, path: &str) -> Option<Credential> {
+    Some(Credential::Discovered(temp.root().discovered(path)))
+}
+
+fn named(path: &str) -> Option<Credential> {
     Some(Credential::Kubeconfig(vec![path.into()]))
 }
 
@@ -34,8 +39,8 @@ fn units(names: &[&str]) -> Option<LogPlan> {
     Some(LogPlan { units: names.iter().map(|n| (*n).to_owned()).collect(), file: None })
 }
 
-fn file(path: &str) -> Option<LogPlan> {
-    Some(LogPlan { units: Vec::new(), file: Some(path.into()) })
+fn file(known: KnownFile) -> Option<LogPlan> {
+    Some(LogPlan { units: Vec::new(), file: Some(known) })
 }
 
 #[test]
@@ -63,10 +68,10 @@ fn kubeadm_worker_that_runs() {
     assert_eq!(host.node_name(None).value.as_deref(), Some("worker-1"));
     assert_eq!(host.node_name(Some("given")).value.as_deref(), Some("given"));
     let cri = host.cri_endpoint(None);
-    assert_eq!(cri.value, Some("/var/run/containerd/containerd.sock".into()));
+    assert_eq!(cri.value, Some(temp.root().discovered("/var/run/containerd/containerd.sock")));
     assert!(cri.tried.last().unwrap().taken && cri.tried.last().unwrap().answer.ends_with("a socket"), "{cri:?}");
     let credential = host.credential(None);
-    assert_eq!(credential.value, config("/etc/kubernetes/kubelet.conf"));
+    assert_eq!(credential.value, config(&temp, "/etc/kubernetes/kubelet.conf"));
     let said: Vec<_> = credential.tried.iter().map(|t| (t.what.as_str(), t.answer.as_str(), t.taken)).collect();
     assert_eq!(said[0], ("$KUBECONFIG", "not set", false));
     assert_eq!(said[1], ("/etc/kubernetes/admin.conf", "not there", false));
@@ -74,13 +79,13 @@ fn kubeadm_worker_that_runs() {
         *said.last().unwrap(),
         ("running kubelet, --kubeconfig", "a kubeconfig with a client certificate", true)
     );
-    let place = host.kubelet_place().value.unwrap();
+    let place = host.kubelet_place(None).value.unwrap();
     assert_eq!(place.server, "127.0.0.1:10250".parse().unwrap());
     assert_eq!(place.healthz, Some("127.0.0.1:10248".parse().unwrap()));
-    assert_eq!(place.certificate, Some("/var/lib/kubelet/pki/kubelet.crt".into()));
+    assert_eq!(place.certificate, Some(temp.root().discovered("/var/lib/kubelet/pki/kubelet.crt")));
     assert_eq!(place.static_pods, Some("/etc/kubernetes/manifests".into()));
     assert_eq!(host.kubelet_log(None).value, units(&["kubelet.service"]));
-    assert_eq!(host.runtime_log(None, cri.value.as_deref()).value, units(&["containerd.service"]));
+    assert_eq!(host.runtime_log(None, cri.value.as_ref()).value, units(&["containerd.service"]));
 }
 
 #[test]
@@ -94,10 +99,10 @@ fn kubeadm_control_plane_whose_kubelet_is_down() {
     temp.write("etc/systemd/system/kubelet.service", "");
     temp.socket("run/containerd/containerd.sock");
     let host = host(&temp);
-    assert_eq!(host.credential(None).value, config("/etc/kubernetes/admin.conf"));
+    assert_eq!(host.credential(None).value, config(&temp, "/etc/kubernetes/admin.conf"));
     // Docker's containerd is beside; the kubelet's own is taken though it is down.
     let cri = host.cri_endpoint(None);
-    assert_eq!(cri.value, Some("/var/run/cri-dockerd.sock".into()));
+    assert_eq!(cri.value, Some(temp.root().discovered("/var/run/cri-dockerd.sock")));
     assert!(cri.tried.last().unwrap().answer.ends_with("not there"), "{cri:?}");
     assert_eq!(host.node_name(None).value.as_deref(), Some("cp-1"));
     assert_eq!(host.kubelet_log(None).value, units(&["kubelet.service"]));
@@ -122,17 +127,17 @@ fn k3s_server() {
     let host = host(&temp);
     assert_eq!(host.node_name(None).value.as_deref(), Some("edge-1"));
     assert!(host.node_name(None).tried.last().unwrap().what.starts_with("certificate"));
-    assert_eq!(host.credential(None).value, config("/etc/rancher/k3s/k3s.yaml"));
+    assert_eq!(host.credential(None).value, config(&temp, "/etc/rancher/k3s/k3s.yaml"));
     let cri = host.cri_endpoint(None).value;
-    assert_eq!(cri, Some("/run/k3s/containerd/containerd.sock".into()));
+    assert_eq!(cri, Some(temp.root().discovered("/run/k3s/containerd/containerd.sock")));
     assert_eq!(
-        host.kubelet_place().value.unwrap().certificate,
-        Some("/var/lib/rancher/k3s/agent/serving-kubelet.crt".into())
+        host.kubelet_place(None).value.unwrap().certificate,
+        Some(temp.root().discovered("/var/lib/rancher/k3s/agent/serving-kubelet.crt"))
     );
     assert_eq!(host.kubelet_log(None).value, units(&["k3s.service"]));
     assert_eq!(
-        host.runtime_log(None, cri.as_deref()).value,
-        file("/var/lib/rancher/k3s/agent/containerd/containerd.log")
+        host.runtime_log(None, cri.as_ref()).value,
+        file(temp.root().discovered("/var/lib/rancher/k3s/agent/containerd/containerd.log"))
     );
 }
 
@@ -149,10 +154,13 @@ fn rke2_agent() {
     temp.socket("run/k3s/containerd/containerd.sock");
     let host = host(&temp);
     assert_eq!(host.node_name(None).value.as_deref(), Some("rke-1"));
-    assert_eq!(host.credential(None).value, config("/var/lib/rancher/rke2/agent/kubelet.kubeconfig"));
-    assert_eq!(host.cri_endpoint(None).value, Some("/run/k3s/containerd/containerd.sock".into()));
-    assert_eq!(host.kubelet_place().value.unwrap().server.port(), 10260);
-    assert_eq!(host.kubelet_log(None).value, file("/var/lib/rancher/rke2/agent/logs/kubelet.log"));
+    assert_eq!(host.credential(None).value, config(&temp, "/var/lib/rancher/rke2/agent/kubelet.kubeconfig"));
+    assert_eq!(host.cri_endpoint(None).value, Some(temp.root().discovered("/run/k3s/containerd/containerd.sock")));
+    assert_eq!(host.kubelet_place(None).value.unwrap().server.port(), 10260);
+    assert_eq!(
+        host.kubelet_log(None).value,
+        file(temp.root().discovered("/var/lib/rancher/rke2/agent/logs/kubelet.log"))
+    );
 }
 
 #[test]
@@ -172,10 +180,13 @@ fn microk8s() {
     temp.write(&format!("{snap}/credentials/kubelet.config"), by_certificate("/none"));
     temp.write(&format!("{snap}/certs/kubelet.crt"), "");
     let host = host(&temp);
-    assert_eq!(host.credential(None).value, config("/var/snap/microk8s/current/credentials/kubelet.config"));
-    assert_eq!(host.cri_endpoint(None).value, Some("/var/snap/microk8s/common/run/containerd.sock".into()));
-    let place = host.kubelet_place().value.unwrap();
-    assert_eq!(place.certificate, Some("/var/snap/microk8s/current/certs/kubelet.crt".into()));
+    assert_eq!(host.credential(None).value, config(&temp, "/var/snap/microk8s/current/credentials/kubelet.config"));
+    assert_eq!(
+        host.cri_endpoint(None).value,
+        Some(temp.root().discovered("/var/snap/microk8s/common/run/containerd.sock"))
+    );
+    let place = host.kubelet_place(None).value.unwrap();
+    assert_eq!(place.certificate, Some(temp.root().discovered("/var/snap/microk8s/current/certs/kubelet.crt")));
     assert_eq!(place.root_dir, Path::new("/var/snap/microk8s/common/var/lib/kubelet"));
     assert_eq!(place.pod_logs, Path::new("/var/log/pods"));
     assert_eq!(host.kubelet_log(None).value, units(&["snap.microk8s.daemon-kubelite.service"]));
@@ -199,12 +210,12 @@ fn clouds_keep_a_kubeconfig_beside_the_kubelet() {
         r#"{"kind":"KubeletConfiguration","containerRuntimeEndpoint":"unix:///run/containerd/containerd.sock","port":10250,"podLogsDir":"/data/pods","authentication":{"anonymous":{"enabled":false}}}"#,
     );
     let host = host(&temp);
-    assert_eq!(host.kubelet_place().value.unwrap().pod_logs, Path::new("/data/pods"));
+    assert_eq!(host.kubelet_place(None).value.unwrap().pod_logs, Path::new("/data/pods"));
     let name = host.node_name(None);
     assert_eq!(name.value.as_deref(), Some("ip-10-0-0-1.ec2.internal"));
     assert!(name.tried[0].answer.contains("a command that fetches a token"), "{name:?}");
-    assert_eq!(host.credential(None).value, config("/var/lib/kubelet/kubeconfig"));
-    assert_eq!(host.cri_endpoint(None).value, Some("/run/containerd/containerd.sock".into()));
+    assert_eq!(host.credential(None).value, config(&temp, "/var/lib/kubelet/kubeconfig"));
+    assert_eq!(host.cri_endpoint(None).value, Some(temp.root().discovered("/run/containerd/containerd.sock")));
 }
 
 #[test]
@@ -218,11 +229,11 @@ fn openshift_calls_its_configuration_kubelet_conf() {
     temp.write("usr/lib/systemd/system/crio.service", "");
     let host = host(&temp);
     let credential = host.credential(None);
-    assert_eq!(credential.value, config("/var/lib/kubelet/kubeconfig"));
+    assert_eq!(credential.value, config(&temp, "/var/lib/kubelet/kubeconfig"));
     assert!(credential.tried.iter().any(|t| t.answer == "not a kubeconfig: a KubeletConfiguration"), "{credential:?}");
     let cri = host.cri_endpoint(None).value;
-    assert_eq!(cri, Some("/var/run/crio/crio.sock".into()));
-    assert_eq!(host.runtime_log(None, cri.as_deref()).value, units(&["crio.service"]));
+    assert_eq!(cri, Some(temp.root().discovered("/var/run/crio/crio.sock")));
+    assert_eq!(host.runtime_log(None, cri.as_ref()).value, units(&["crio.service"]));
 }
 
 #[test]
@@ -233,18 +244,18 @@ fn the_environment_and_crictl() {
     temp.write("home/.kube/config", by_certificate("/x"));
     let with = |pairs: &[(&str, &str)]| Host::look(temp.root(), env(pairs));
     let host = with(&[("KUBECONFIG", "/none:/one"), ("CONTAINER_RUNTIME_ENDPOINT", "unix:///run/e.sock")]);
-    assert_eq!(host.credential(None).value, config("/one"));
+    assert_eq!(host.credential(None).value, named("/one"));
     assert_eq!(host.cri_endpoint(None).value, Some("/run/e.sock".into()));
     assert_eq!(host.cri_endpoint(Some("tcp://x")).value, None);
     let host = with(&[("HOME", "/home")]);
-    assert_eq!(host.credential(None).value, config("/home/.kube/config"));
+    assert_eq!(host.credential(None).value, config(&temp, "/home/.kube/config"));
     // Settings of crictl's are taken only while the socket is there.
     assert_eq!(host.cri_endpoint(None).value, None);
     temp.socket("run/a.sock");
-    assert_eq!(host.cri_endpoint(None).value, Some("/run/a.sock".into()));
+    assert_eq!(host.cri_endpoint(None).value, Some(temp.root().discovered("/run/a.sock")));
     temp.write("var/run/secrets/kubernetes.io/serviceaccount/token", "hush");
     let host = with(&[("HOME", "/home"), ("KUBERNETES_SERVICE_HOST", "10.0.0.1")]);
-    let sa = PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount");
+    let sa = temp.root().discovered("/var/run/secrets/kubernetes.io/serviceaccount");
     assert_eq!(host.credential(None).value, Some(Credential::ServiceAccount(sa)));
     assert!(!format!("{:?}", host.credential(None)).contains("hush"));
 }
@@ -257,7 +268,7 @@ fn a_machine_that_is_no_node() {
     assert_eq!(host.node_name(None).value.as_deref(), Some("laptop"));
     assert_eq!(host.credential(None).value, None);
     assert_eq!(host.cri_endpoint(None).value, None);
-    assert_eq!(host.kubelet_place().value, None);
+    assert_eq!(host.kubelet_place(None).value, None);
     assert_eq!(host.kubelet_log(None).value, None);
     assert!(!host.is_node());
 }
@@ -265,10 +276,13 @@ fn a_machine_that_is_no_node() {
 #[test]
 fn a_kubelet_run_by_hand_logs_where_its_standard_error_goes() {
     let temp = Temp::new();
-    temp.process(40, &["./kubelet", "--v=4"], "/user.slice/session-1.scope");
+    temp.process(40, &["./kubelet", "--v=4"], "/");
+    // PID 1 is no systemd: what root starts stays in the group of PID 1.
+    std::fs::remove_dir_all(temp.path("run/systemd")).unwrap();
+    temp.write("proc/1/cgroup", "0::/\n");
     temp.write("tmp/kubelet.log", "");
     std::fs::create_dir_all(temp.path("proc/40/fd")).unwrap();
     std::os::unix::fs::symlink("/tmp/kubelet.log", temp.path("proc/40/fd/2")).unwrap();
-    assert_eq!(host(&temp).kubelet_log(None).value, file("/tmp/kubelet.log"));
-    assert_eq!(host(&temp).kubelet_log(Some(Path::new("/x"))).value, file("/x"));
+    assert_eq!(host(&temp).kubelet_log(None).value, file(temp.root().discovered("/tmp/kubelet.log")));
+    assert_eq!(host(&temp).kubelet_log(Some(Path::new("/x"))).value, file("/x".into()));
 }

@@ -13,19 +13,22 @@ use rustls::crypto::{CryptoProvider, ring};
 use tokio::sync::Mutex;
 
 use super::super::aside::Aside;
-use super::super::files::FileStamp;
+use super::super::discover::PortProof;
 use super::super::{Failure, tls};
 use super::body;
 use super::credential::{KubeletAuth, hanging, stamps, useless};
-use super::fault::unanswered;
+use super::fault::{not_asked, unanswered};
 use super::refusal::{not_served, refused};
 use super::trust::KubeletTrust;
 use crate::text::Text;
+use crate::trust::FileStamp;
 
 /// Longest time for TCP and TLS together. It is one machine.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest time from a request to the end of its answer.
 pub const DEADLINE: Duration = Duration::from_secs(8);
+/// How a server that is not proven can be asked all the same.
+const NAME_IT: &str = "to ask it all the same: --kubelet-endpoint ADDRESS:PORT";
 /// Most bytes read of a body that explains a failure.
 const EXPLANATION: usize = 2048;
 
@@ -50,6 +53,8 @@ struct Shared {
     endpoint: KubeletEndpoint,
     trust: KubeletTrust,
     auth: KubeletAuth,
+    /// That who listens is the kubelet; absent where only the certificate decides.
+    proof: Option<PortProof>,
     built: Mutex<Option<Built>>,
     /// Reads the files: their file system may hang.
     aside: Aside,
@@ -65,7 +70,17 @@ struct Built {
 impl KubeletClient {
     /// A client that connects when it is first asked; files that cannot be read are told then, and read again.
     pub fn new(endpoint: KubeletEndpoint, trust: KubeletTrust, auth: KubeletAuth) -> Self {
-        let shared = Shared { endpoint, trust, auth, built: Mutex::new(None), aside: Aside::default() };
+        Self::with_proof(endpoint, trust, auth, None)
+    }
+
+    /// A client that asks only while `proof` holds of who listens.
+    pub fn with_proof(
+        endpoint: KubeletEndpoint,
+        trust: KubeletTrust,
+        auth: KubeletAuth,
+        proof: Option<PortProof>,
+    ) -> Self {
+        let shared = Shared { endpoint, trust, auth, proof, built: Mutex::new(None), aside: Aside::default() };
         Self { shared: Arc::new(shared), deadline: DEADLINE }
     }
 
@@ -146,6 +161,10 @@ impl KubeletClient {
 impl Shared {
     /// The client of the files as they are now: `known`, if they are what they were. Blocks.
     fn build(&self, known: Option<Built>) -> Result<Built, Failure> {
+        if let Some(proof) = &self.proof {
+            let what = format!("GET https://{}", self.endpoint.address);
+            proof.check(self.endpoint.address).map_err(|doubt| not_asked(&what, &doubt, NAME_IT))?;
+        }
         let files: Vec<_> = self.trust.file().into_iter().chain(self.auth.files()).collect();
         let files = stamps(&files)?;
         if let Some(known) = known.filter(|known| known.files == files) {

@@ -2,7 +2,6 @@
 //! It must not keep a secret where a `Debug` or an error could print it. What reads files blocks.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use reqwest::header::HeaderValue;
 use rustls::pki_types::pem::PemObject;
@@ -10,14 +9,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::super::Failure;
-use super::super::files::{self, FileStamp};
 use crate::observation::{ErrorKind, SourceError};
+use crate::trust::{FileStamp, KnownFile, distrust_of};
 
 /// PEM text, or the file that holds it. A file is read again when it changes, since all of them are rotated.
 #[derive(Clone, Debug)]
 pub enum Pem {
-    /// Path of the file.
-    File(PathBuf),
+    /// The file.
+    File(KnownFile),
     /// The text itself, as a kubeconfig can hold it.
     Inline(SecretString),
 }
@@ -37,7 +36,7 @@ pub enum KubeletAuth {
     /// A bearer token.
     Token(SecretString),
     /// A bearer token in a file, as of a mounted service account.
-    TokenFile(PathBuf),
+    TokenFile(KnownFile),
 }
 
 /// Certificates and key of a client.
@@ -45,11 +44,11 @@ pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>
 
 impl KubeletAuth {
     /// Files that make it up.
-    pub(super) fn files(&self) -> Vec<&Path> {
+    pub(super) fn files(&self) -> Vec<&KnownFile> {
         match self {
             Self::None | Self::Token(_) => Vec::new(),
             Self::ClientCert { cert, key } => [cert, key].into_iter().filter_map(Pem::file).collect(),
-            Self::TokenFile(path) => vec![path],
+            Self::TokenFile(file) => vec![file],
         }
     }
 
@@ -68,7 +67,7 @@ impl KubeletAuth {
         let (name, token) = match self {
             Self::None | Self::ClientCert { .. } => return Ok(None),
             Self::Token(token) => ("the token".into(), token.clone()),
-            Self::TokenFile(path) => (path.display().to_string(), read(path)?),
+            Self::TokenFile(file) => (file.to_string(), read(file)?),
         };
         let header = format!("Bearer {}", token.expose_secret().trim());
         let Ok(mut header) = HeaderValue::from_str(&header) else {
@@ -80,20 +79,20 @@ impl KubeletAuth {
 }
 
 impl Pem {
-    pub(super) fn file(&self) -> Option<&Path> {
+    pub(super) fn file(&self) -> Option<&KnownFile> {
         match self {
-            Self::File(path) => Some(path),
+            Self::File(file) => Some(file),
             Self::Inline(_) => None,
         }
     }
 
     fn name(&self) -> String {
-        self.file().map_or_else(|| "the given PEM text".into(), |path| path.display().to_string())
+        self.file().map_or_else(|| "the given PEM text".into(), KnownFile::to_string)
     }
 
     fn text(&self) -> Result<SecretString, Failure> {
         match self {
-            Self::File(path) => read(path),
+            Self::File(file) => read(file),
             Self::Inline(text) => Ok(text.clone()),
         }
     }
@@ -110,17 +109,24 @@ impl Pem {
 }
 
 /// The stamp of every file, in order.
-pub(super) fn stamps(paths: &[&Path]) -> Result<Vec<FileStamp>, Failure> {
-    paths.iter().map(|path| files::stamp(path).map_err(|e| unreadable(path, &e))).collect()
+pub(super) fn stamps(files: &[&KnownFile]) -> Result<Vec<FileStamp>, Failure> {
+    files.iter().map(|file| file.stamp().map_err(|e| unreadable(file, &e))).collect()
 }
 
-fn read(path: &Path) -> Result<SecretString, Failure> {
-    files::text(path).map(SecretString::from).map_err(|e| unreadable(path, &e))
+fn read(file: &KnownFile) -> Result<SecretString, Failure> {
+    file.text().map(SecretString::from).map_err(|e| unreadable(file, &e))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
+fn unreadable(file: &KnownFile, error: &io::Error) -> Failure {
+    if distrust_of(error).is_some() {
+        return Failure::Retry(SourceError {
+            tried: format!("read {file}: {error}").into(),
+            kind: ErrorKind::Denied,
+            fix: "give root alone write access to it, or name another file: --kubeconfig, --kubelet-ca".into(),
+        });
+    }
     let denied = error.kind() == io::ErrorKind::PermissionDenied;
-    let tried = format!("read {}: {error}", path.display()).into();
+    let tried = format!("read {file}: {error}").into();
     if denied {
         let fix = "run as root, or give credentials that this user may read".into();
         return Failure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });

@@ -7,6 +7,7 @@ use std::io;
 use rustls::CertificateError;
 
 use super::super::Failure;
+use super::super::discover::PortDoubt;
 use super::client::KubeletEndpoint;
 use super::trust::KubeletTrust;
 use crate::observation::{ErrorKind, SourceError};
@@ -53,13 +54,27 @@ pub(super) fn not_understood(what: &str, why: &str) -> Failure {
     retry(what, ErrorKind::Malformed, &format!("the answer is {why}"), fix)
 }
 
+/// Nothing was sent: who listens there is not proven to be the kubelet.
+pub(super) fn not_asked(what: &str, doubt: &PortDoubt, otherwise: &str) -> Failure {
+    const LOOK: &str = "systemctl status kubelet";
+    let says = format!("not asked: {doubt}");
+    match doubt {
+        PortDoubt::NoKubelet | PortDoubt::Nobody => {
+            retry(what, ErrorKind::Unreachable, &says, &format!("start the kubelet ({LOOK})"))
+        }
+        PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
+            retry(what, ErrorKind::Denied, &says, otherwise)
+        }
+    }
+}
+
 pub(super) fn retry(what: &str, kind: ErrorKind, says: &str, fix: &str) -> Failure {
     Failure::Retry(SourceError { tried: format!("{what}: {says}").into(), kind, fix: fix.into() })
 }
 
 fn tls_fault(error: &rustls::Error, node: &Text, trust: &KubeletTrust) -> (ErrorKind, String, String) {
     const PIN: &str = "on the node itself pin the kubelet's own certificate, /var/lib/kubelet/pki/kubelet.crt";
-    let file = trust.file().map_or_else(|| "the given CA".into(), |path| path.display().to_string());
+    let file = trust.file().map_or_else(|| "the given CA".into(), ToString::to_string);
     match error {
         rustls::Error::InvalidCertificate(why) => {
             let (says, fix) = match why {

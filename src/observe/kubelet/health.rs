@@ -5,11 +5,13 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use super::super::aside::Aside;
+use super::super::discover::PortProof;
 use super::super::{Attempt, Failure, Outlet, tls};
 use super::ask::{ask, ticks};
 use super::body::beginning;
 use super::client::{CONNECT_TIMEOUT, DEADLINE};
-use super::fault::{no_connection, not_understood, retry, root};
+use super::fault::{no_connection, not_asked, not_understood, retry, root};
 use crate::decode::health_answer;
 use crate::observation::{Call, ErrorKind, Fact, Health};
 use reqwest::{Client, StatusCode};
@@ -28,12 +30,20 @@ pub struct HealthSource {
     every: Duration,
     deadline: Duration,
     client: Option<Client>,
+    proof: Option<PortProof>,
+    aside: Aside,
 }
 
 impl HealthSource {
     /// Asks `address`, which is [`HEALTH_ADDRESS`] unless the kubelet is configured otherwise.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, every: HEALTH_EVERY, deadline: DEADLINE, client: None }
+        Self { address, every: HEALTH_EVERY, deadline: DEADLINE, client: None, proof: None, aside: Aside::default() }
+    }
+
+    /// The same, asking only while `proof` holds of who listens: it answers without a certificate.
+    #[must_use]
+    pub fn proven(self, proof: Option<PortProof>) -> Self {
+        Self { proof, ..self }
     }
 
     /// The same with another time between two questions.
@@ -54,6 +64,7 @@ impl HealthSource {
 
     async fn health(&self, client: &Client) -> Result<Health, Failure> {
         let what = self.call();
+        self.prove(&what).await?;
         let sent = client.get(format!("http://{}/healthz", self.address)).send().await;
         let response = sent.map_err(|e| self.unanswered(&what, &e))?;
         let status = response.status();
@@ -62,6 +73,14 @@ impl HealthSource {
         }
         let body = beginning(response, ANSWER).await;
         health_answer(&format!("{body}\n{}", status.as_u16())).ok_or_else(|| not_understood(&what, "no status"))
+    }
+
+    async fn prove(&self, what: &str) -> Result<(), Failure> {
+        let Some(proof) = self.proof.clone() else { return Ok(()) };
+        let address = self.address;
+        let checked = self.aside.run(self.deadline, move || proof.check(address)).await;
+        let checked = checked.ok_or_else(|| retry(what, ErrorKind::Timeout, "not asked: /proc does not answer", ""))?;
+        checked.map_err(|doubt| not_asked(what, &doubt, "see which process listens there: ss -ltnp"))
     }
 
     fn unanswered(&self, what: &str, error: &reqwest::Error) -> Failure {

@@ -1,7 +1,6 @@
 //! Owns whom the client takes for the kubelet.
 //! It must not fall back to anything weaker than what was asked for.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -12,6 +11,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 
 use super::super::Failure;
 use super::credential::{Pem, useless};
+use crate::trust::KnownFile;
 
 /// Whom to take for the kubelet.
 #[derive(Clone, Debug)]
@@ -20,11 +20,16 @@ pub enum KubeletTrust {
     /// looked at: the self-signed `kubelet.crt` outlives its year, and the file is the proof.
     Pinned {
         /// The file, such as `/var/lib/kubelet/pki/kubelet.crt`.
-        cert: PathBuf,
+        cert: KnownFile,
     },
     /// Whoever has a certificate for the node's name, signed by this CA.
     ClusterCa {
         /// The CA's certificates.
+        pem: Pem,
+    },
+    /// A certificate that the user named: the kubelet's own, or its CA's.
+    Named {
+        /// Either.
         pem: Pem,
     },
     /// Anybody. Only when the user says so.
@@ -37,10 +42,10 @@ impl KubeletTrust {
         !matches!(self, Self::Insecure)
     }
 
-    pub(super) fn file(&self) -> Option<&Path> {
+    pub(super) fn file(&self) -> Option<&KnownFile> {
         match self {
             Self::Pinned { cert } => Some(cert),
-            Self::ClusterCa { pem } => pem.file(),
+            Self::ClusterCa { pem } | Self::Named { pem } => pem.file(),
             Self::Insecure => None,
         }
     }
@@ -50,19 +55,31 @@ impl KubeletTrust {
         let accept = match self {
             Self::Insecure => Accept::Anybody,
             Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates()?),
-            Self::ClusterCa { pem } => {
-                let mut roots = RootCertStore::empty();
-                roots.add_parsable_certificates(pem.certificates()?);
-                let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
-                let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
-                let Ok(node) = ServerName::try_from(node.to_owned()) else {
-                    return Err(useless(&format!("node name `{node}`"), "not a name that a certificate can be for"));
-                };
-                Accept::SignedFor { node, inner }
+            Self::ClusterCa { pem } => signed_for(node, pem.certificates()?, provider)?,
+            Self::Named { pem } => {
+                let certificates = pem.certificates()?;
+                // One that signs nothing can still be the kubelet's own.
+                let signed = signed_for(node, certificates.clone(), provider).ok().map(Box::new);
+                Accept::Either(certificates, signed)
             }
         };
         Ok(Verifier { accept, provider: Arc::clone(provider) })
     }
+}
+
+fn signed_for(
+    node: &str,
+    authorities: Vec<CertificateDer<'static>>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Accept, Failure> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(authorities);
+    let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
+    let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
+    let Ok(node) = ServerName::try_from(node.to_owned()) else {
+        return Err(useless(&format!("node name `{node}`"), "not a name that a certificate can be for"));
+    };
+    Ok(Accept::SignedFor { node, inner })
 }
 
 /// Decides about certificates; signatures are always checked, so a copied certificate is of no use.
@@ -80,7 +97,34 @@ enum Accept {
         node: ServerName<'static>,
         inner: Arc<WebPkiServerVerifier>,
     },
+    /// One of these, or signed.
+    Either(Vec<CertificateDer<'static>>, Option<Box<Accept>>),
     Anybody,
+}
+
+impl Accept {
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let is_one_of = |pinned: &[CertificateDer<'_>]| pinned.iter().any(|p| p.as_ref() == end_entity.as_ref());
+        match self {
+            Accept::Anybody => Ok(ServerCertVerified::assertion()),
+            Accept::These(pinned) | Accept::Either(pinned, _) if is_one_of(pinned) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            Accept::These(_) | Accept::Either(_, None) => {
+                Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+            }
+            Accept::Either(_, Some(signed)) => signed.verify(end_entity, intermediates, ocsp_response, now),
+            Accept::SignedFor { node, inner } => {
+                inner.verify_server_cert(end_entity, intermediates, node, ocsp_response, now)
+            }
+        }
+    }
 }
 
 impl ServerCertVerifier for Verifier {
@@ -92,16 +136,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match &self.accept {
-            Accept::Anybody => Ok(ServerCertVerified::assertion()),
-            Accept::These(pinned) if pinned.iter().any(|p| p.as_ref() == end_entity.as_ref()) => {
-                Ok(ServerCertVerified::assertion())
-            }
-            Accept::These(_) => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
-            Accept::SignedFor { node, inner } => {
-                inner.verify_server_cert(end_entity, intermediates, node, ocsp_response, now)
-            }
-        }
+        self.accept.verify(end_entity, intermediates, ocsp_response, now)
     }
 
     fn verify_tls12_signature(

@@ -2,7 +2,6 @@
 //! It must not read on the runtime's thread: a file may be on a mount that hangs.
 
 use std::io;
-use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use super::lines::{Line, LogLines, LogOf};
 use super::tail::{Place, Tail, tail};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::{Attempt, Failure, Outlet};
+use crate::trust::{KnownFile, distrust_of};
 
 /// Longest that the reading thread may be silent: it looks twice a second.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ const ALIVE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct FileSource {
     of: LogOf,
-    path: PathBuf,
+    path: KnownFile,
     place: Option<Place>,
     /// A reader that did not answer; until it does, no other is sent after it.
     hanging: Option<JoinHandle<()>>,
@@ -34,20 +34,25 @@ pub struct FileSource {
 
 impl FileSource {
     /// The log of `of` in the file `path`.
-    pub fn new(of: LogOf, path: PathBuf) -> Self {
-        Self { of, path, place: None, hanging: None }
+    pub fn new(of: LogOf, path: impl Into<KnownFile>) -> Self {
+        Self { of, path: path.into(), place: None, hanging: None }
     }
 
     fn silent(&self) -> Failure {
-        let tried = format!("read {}: no answer for {} s", self.path.display(), SILENCE.as_secs());
+        let tried = format!("read {}: no answer for {} s", self.path, SILENCE.as_secs());
         Failure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"))
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
-        let tried = format!("read {}: {error}", self.path.display());
+        let tried = format!("read {}: {error}", self.path);
         match error.kind() {
+            _ if distrust_of(error).is_some() => Failure::Retry(failed(
+                tried,
+                ErrorKind::Denied,
+                "name the log: --kubelet-log FILE or --runtime-log FILE",
+            )),
             io::ErrorKind::PermissionDenied => {
-                let fix = format!("run as root, or: setfacl -m u:USER:r {}", self.path.display());
+                let fix = format!("run as root, or: setfacl -m u:USER:r {}", self.path);
                 Failure::Forbidden(failed(tried, ErrorKind::Denied, fix))
             }
             io::ErrorKind::NotFound => Failure::Retry(failed(tried, ErrorKind::Unreachable, "")),

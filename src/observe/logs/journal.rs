@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -100,7 +100,12 @@ impl JournalSource {
     }
 
     async fn start(&self, more: &[String]) -> Result<Running, Failure> {
-        let mut command = Command::new(&self.program);
+        let mut command = helper::system(&self.program).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Failure::Off("there is no journalctl here, and no log file was named".into())
+            }
+            _ => Failure::Retry(failed(format!("{} {}: {e}", self.program, self.what()), ErrorKind::Denied, "")),
+        })?;
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
         match self.of {

@@ -4,13 +4,13 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use super::capped::MAX_LINE;
+use crate::trust::KnownFile;
 
 /// How much of the file's end is read first.
 pub const BACKLOG: u64 = 4 * 1024 * 1024;
@@ -40,7 +40,7 @@ pub struct Place {
 }
 
 /// Begins to read, at `start` if that is known; the last message is [`Tail::Failed`], unless nobody listens any more.
-pub fn tail(path: PathBuf, start: Option<Place>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
+pub fn tail(path: KnownFile, start: Option<Place>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
     let (tx, rx) = mpsc::channel(4);
     let run = move || {
         if let Err(error) = follow(&path, start, &tx) {
@@ -64,16 +64,13 @@ fn gone() -> io::Error {
 }
 
 /// A log is a file: opening a pipe would wait for a writer, and nothing could be read twice.
-fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file, but a directory, a pipe or a device"));
-    }
-    let file = File::open(path)?;
+fn open(path: &KnownFile) -> io::Result<(File, Metadata)> {
+    let file = path.open()?;
     let is = file.metadata()?;
     Ok((file, is))
 }
 
-fn follow(path: &Path, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
+fn follow(path: &KnownFile, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
     let (mut file, is) = open(path)?;
     let known = start.filter(|s| (s.dev, s.ino) == (is.dev(), is.ino()) && s.at <= is.len());
     let at = known.map_or(is.len().saturating_sub(BACKLOG), |s| s.at);
@@ -88,7 +85,7 @@ fn follow(path: &Path, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Res
         let place = Place { dev: mine.dev(), ino: mine.ino(), at };
         tx.blocking_send(Tail::Level(place)).map_err(|_| gone())?;
         thread::sleep(POLL);
-        match fs::metadata(path) {
+        match fs::metadata(path.path()) {
             Ok(is) if (is.dev(), is.ino()) != (mine.dev(), mine.ino()) => {
                 reader.read_on(&mut first)?;
                 reader.end()?;

@@ -20,6 +20,7 @@ use crate::observation::{
     Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::Text;
+use crate::trust::KnownFile;
 use systemctl::Systemctl;
 
 /// How often everything is looked at.
@@ -39,7 +40,7 @@ pub struct MachinePlan {
     /// Directory of static pods' manifests.
     pub static_pods: Option<PathBuf>,
     /// The certificate that the kubelet serves with.
-    pub serving: Option<PathBuf>,
+    pub serving: Option<KnownFile>,
     /// Name of the node, which is part of static pods' names.
     pub node: String,
 }
@@ -47,7 +48,7 @@ pub struct MachinePlan {
 impl MachinePlan {
     /// The `units`, and the directories of the kubelet found, which works for `node`.
     pub fn new(host: &Host, units: Vec<String>, node: String) -> Self {
-        let place = host.kubelet_place().value;
+        let place = host.kubelet_place(None).value;
         let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
         let (static_pods, serving) = place.map_or((None, None), |p| (p.static_pods, p.certificate));
         Self { root: host.root().clone(), units, root_dir, static_pods, serving, node }
@@ -112,7 +113,7 @@ impl MachineSource {
         let MachinePlan { root, root_dir, static_pods, serving, node, .. } = self.plan.clone();
         let (before, groups, used) = (before.dirs.clone(), before.groups.clone(), before.usage.clone());
         let look = move || {
-            let boot = root.read("/proc/stat").ok().and_then(|stat| boot_time(&stat));
+            let boot = root.read_kernel("/proc/stat").ok().and_then(|stat| boot_time(&stat));
             let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
             let dirs = disk::pod_dirs(&root, &root_dir, &before);
             let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
@@ -121,7 +122,7 @@ impl MachineSource {
                 boot,
                 refused,
                 vitals: vitals::look(&root, &root_dir),
-                certificates: vitals::certificates(&root, &root_dir, serving.as_deref()),
+                certificates: vitals::certificates(&root, &root_dir, serving.as_ref().map(KnownFile::path)),
                 usage: found.as_ref().map_or(used, |found| found.usage(groups.as_ref())),
                 groups: found.or(groups),
                 ..Look::default()
@@ -193,7 +194,7 @@ impl MachineSource {
         match miss {
             Miss::Denied => Failure::Forbidden(error(ErrorKind::Denied, "run as root")),
             Miss::Hangs => Failure::Retry(error(ErrorKind::Timeout, "look whether its file system answers")),
-            Miss::Absent | Miss::Unreadable => Failure::Retry(error(ErrorKind::Other, "")),
+            Miss::Absent | Miss::Unreadable | Miss::Untrusted(_) => Failure::Retry(error(ErrorKind::Other, "")),
         }
     }
 }

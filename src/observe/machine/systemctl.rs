@@ -7,7 +7,6 @@ use std::io;
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
-use tokio::process::Command;
 
 use super::super::aside::Aside;
 use super::super::helper::{self, Silent};
@@ -54,7 +53,13 @@ pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<
         let tried = Text::from(format!("systemctl show {}: {answer}", units.join(" ")));
         Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
     };
-    let mut command = Command::new(program);
+    let mut command = match helper::system(program) {
+        Ok(command) => command,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(Systemctl::None("there is no systemctl here".into()));
+        }
+        Err(e) => return Err(failed(e.to_string(), ErrorKind::Denied, "")),
+    };
     command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
     // Times are written in the zone of the reader.
     command.env("TZ", "UTC").env("LC_ALL", "C");

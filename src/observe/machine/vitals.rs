@@ -31,7 +31,7 @@ const ELSEWHERE: &[&str] = &[
 
 /// What the kernel says of the machine, and of the file systems of a kubelet in `root_dir`.
 pub fn look(root: &Root, root_dir: &Path) -> Vitals {
-    let read = |path: &str| root.read(path).ok();
+    let read = |path: &str| root.read_kernel(path).ok();
     let kinds = ["cpu", "io", "memory"];
     let pressure = kinds.into_iter().filter_map(|kind| {
         let text = read(&format!("/proc/pressure/{kind}"))?;

@@ -1,0 +1,58 @@
+//! Why a path is not believed, in words that name the component at fault.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A component of a path that somebody other than root can change, or a place where workloads write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distrust {
+    /// The component at fault.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// What is wrong with a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its owner is this user, who is neither root nor the user that runs the program.
+    Owner(u32),
+    /// Every user can write to it.
+    WritableByAll,
+    /// This group can write to it.
+    WritableByGroup(u32),
+    /// An access control list gives others write access.
+    WritableByList,
+    /// A file with several names in a directory where every user can add names.
+    HardLink,
+    /// Pod volumes, container storage, or a mount of either.
+    WorkloadPlace,
+    /// A file system whose owners and contents a user process invents (FUSE).
+    UserFileSystem,
+    /// A link that leads out of the folder that the user named.
+    LinkLeavesFolder,
+}
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.reason {
+            Reason::Owner(uid) => write!(f, "not trusted: {path} is owned by uid {uid}"),
+            Reason::WritableByAll => write!(f, "not trusted: {path} is writable by every user"),
+            Reason::WritableByGroup(gid) => write!(f, "not trusted: {path} is writable by group {gid}"),
+            Reason::WritableByList => write!(f, "not trusted: {path} has an access control list with write access"),
+            Reason::HardLink => write!(f, "not trusted: {path} is a hard link in a directory of every user"),
+            Reason::WorkloadPlace => write!(f, "not trusted: {path} is in pod volumes or container storage"),
+            Reason::UserFileSystem => write!(f, "not trusted: {path} is on a FUSE file system"),
+            Reason::LinkLeavesFolder => write!(f, "not followed: {path} is a link out of the folder"),
+        }
+    }
+}
+
+impl std::error::Error for Distrust {}
+
+impl From<Distrust> for std::io::Error {
+    fn from(distrust: Distrust) -> Self {
+        std::io::Error::other(distrust)
+    }
+}
