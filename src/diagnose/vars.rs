@@ -57,8 +57,10 @@ pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: 
         if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
             put("owner", &format!("{}/{}", owner.kind.to_lowercase(), owner.name));
         }
-        let claim = pod.spec.volumes.iter().map(|v| &v.persistent_volume_claim.claim_name).find(|c| !c.is_empty());
-        if let Some(claim) = claim {
+        // With several claims, the one in question is unknown.
+        let names = pod.spec.volumes.iter().map(|v| &v.persistent_volume_claim.claim_name);
+        let mut claims = names.filter(|c| !c.is_empty());
+        if let (Some(claim), None) = (claims.next(), claims.next()) {
             put("claim", claim);
         }
         if let Some(grace) = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds) {
@@ -133,6 +135,21 @@ mod tests {
     use super::*;
     use crate::observation::{Fact, Source};
     use crate::pipeline::tests::fixture::Node;
+
+    #[test]
+    fn a_claim_is_named_only_when_the_pod_uses_one() {
+        let claim = |claims: &[&str]| {
+            let volume = |c: &&str| serde_json::json!({"name": c, "persistentVolumeClaim": {"claimName": c}});
+            let volumes: Vec<_> = claims.iter().map(volume).collect();
+            let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+                "spec": {"volumes": volumes, "containers": [{"name": "c"}]}, "status": {"phase": "Pending"}});
+            let mut node = Node::new();
+            node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+            of_pod(&node.placed(), "c", "containerd", Time::UNIX_EPOCH).get("claim").cloned()
+        };
+        assert_eq!(claim(&["data"]).as_deref(), Some("data"));
+        assert_eq!(claim(&["data", "logs"]), None);
+    }
 
     #[test]
     fn who_holds_a_reserved_name() {
