@@ -25,7 +25,11 @@ pub(super) async fn connect(file: &KnownFile) -> Result<Channel, Failure> {
     let path = file.path();
     let looked = {
         let file = file.clone();
-        tokio::task::spawn_blocking(move || (file.socket(), std::fs::metadata(file.path())))
+        tokio::task::spawn_blocking(move || {
+            let real = file.socket();
+            let seen = std::fs::metadata(real.as_deref().unwrap_or(file.path()));
+            (real, seen)
+        })
     };
     let (real, seen) = match timeout(CONNECT_DEADLINE, looked).await {
         Ok(Ok((Ok(real), Ok(seen)))) => (real, seen),

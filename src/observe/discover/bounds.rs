@@ -1,7 +1,7 @@
 //! Owns where the files of containers' logs may really lie: pods may mount these directories, and put links there.
 //! It must not follow one to what the kubelet keeps for a pod, nor open what is no file.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,7 @@ impl Default for LogPlaces {
 /// Directories outside of which no file is opened, and those within which none is.
 #[derive(Clone, Debug)]
 pub struct Bounds {
+    root: PathBuf,
     below: Vec<PathBuf>,
     never: Vec<PathBuf>,
 }
@@ -43,23 +44,26 @@ impl LogPlaces {
         let never = NEVER.iter().map(Path::new).chain([self.kubelet.as_path()]);
         // Who has logs put there means it.
         let never = never.filter(|dir| !self.pods.starts_with(dir));
-        Bounds { below: below.map(|dir| root.path(dir)).collect(), never: never.map(|dir| root.path(dir)).collect() }
+        let all = |dirs: &mut dyn Iterator<Item = &Path>| dirs.map(Path::to_owned).collect();
+        Bounds { root: root.path("/"), below: all(&mut below.into_iter()), never: all(&mut never.into_iter()) }
     }
 }
 
 impl Bounds {
-    /// Opens a regular file, and says where it really is. What a link leads out of bounds is not there. Blocks.
+    /// Opens a regular file, given with the root that it is below, and says where it really is. What a link leads out of
+    /// bounds is not there. Blocks.
     ///
     /// # Errors
     /// When it is not there, not a regular file, not allowed, or when others than root could have put it there.
     pub fn open(&self, path: &Path) -> io::Result<(File, PathBuf)> {
-        let real = |dirs: &[PathBuf]| -> Vec<_> { dirs.iter().filter_map(|dir| fs::canonicalize(dir).ok()).collect() };
-        let (below, never) = (real(&self.below), real(&self.never));
-        let within = |dirs: &[PathBuf], path: &Path| dirs.iter().any(|dir| path.starts_with(dir));
-        let resolved = resolve(Path::new("/"), path, Policy::Shown(Owners::of_process()))?;
-        let real = resolved.path().to_owned();
-        if within(&below, &real) && !within(&never, &real) {
-            Ok((resolved.open()?, real))
+        let at = |path: &Path| resolve(&self.root, path, Policy::Shown(Owners::of_process()));
+        let within = |dirs: &[PathBuf], path: &Path| {
+            dirs.iter().filter_map(|dir| at(dir).ok()).any(|dir| path.starts_with(dir.path()))
+        };
+        let resolved = at(path.strip_prefix(&self.root).unwrap_or(path))?;
+        let real = resolved.path();
+        if within(&self.below, real) && !within(&self.never, real) {
+            Ok((resolved.open()?, self.root.join(real.strip_prefix("/").unwrap_or(real))))
         } else {
             Err(io::ErrorKind::NotFound.into())
         }
@@ -70,6 +74,7 @@ impl Bounds {
 mod tests {
     use super::*;
     use crate::observe::tests::Temp;
+    use std::fs;
 
     fn text(temp: &Temp, places: &LogPlaces, path: &str) -> io::Result<String> {
         let (file, _) = places.bounds(&temp.root()).open(&temp.path(path))?;

@@ -18,6 +18,8 @@ use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, o
 
 /// Longest file that is read, in bytes; none of those looked for comes near.
 const MAX_FILE: u64 = 1024 * 1024;
+/// The root directory of PID 1.
+const INIT_ROOT: &str = "/proc/1/root";
 /// How long one look may take: a local disk answers in microseconds, a dead mount never.
 const DEADLINE: Duration = Duration::from_secs(1);
 
@@ -105,9 +107,12 @@ fn locked(looking: &Mutex<HashSet<PathBuf>>) -> std::sync::MutexGuard<'_, HashSe
 }
 
 impl Root {
-    /// The machine itself.
+    /// The machine itself, as PID 1 has it: from inside of a container that sees the node's processes, as a debug pod does,
+    /// the node's root and not the container's.
     pub fn live() -> Self {
-        Self::new("/")
+        let mounts = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        let elsewhere = mounts("1").zip(mounts("self")).is_some_and(|(its, ours)| its != ours);
+        Self::new(if elsewhere && Path::new(INIT_ROOT).is_dir() { INIT_ROOT } else { "/" })
     }
 
     /// Everything below `prefix`.

@@ -1,7 +1,7 @@
 //! Owns reading a growing file on a thread of its own, through rotation and truncation.
 //! It must not hold the program: the thread ends when nobody listens, and a disk that hangs holds the thread alone.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::thread::{self, JoinHandle};
@@ -85,13 +85,13 @@ fn follow(path: &KnownFile, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io
         let place = Place { dev: mine.dev(), ino: mine.ino(), at };
         tx.blocking_send(Tail::Level(place)).map_err(|_| gone())?;
         thread::sleep(POLL);
-        match fs::metadata(path.path()) {
-            Ok(is) if (is.dev(), is.ino()) != (mine.dev(), mine.ino()) => {
+        match path.stamp() {
+            Ok((inode, ..)) if inode != mine.ino() => {
                 reader.read_on(&mut first)?;
                 reader.end()?;
                 (reader.file, reader.at) = (open(path)?.0, 0);
             }
-            Ok(is) if is.len() < reader.at => {
+            Ok((.., length)) if length < reader.at => {
                 (reader.at, reader.line, reader.skipping) = (0, Vec::new(), false);
                 reader.file.seek(SeekFrom::Start(0))?;
             }
