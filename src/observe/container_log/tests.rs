@@ -180,7 +180,7 @@ fn what_comes_too_fast_is_left_out_and_it_is_said() {
 #[test]
 fn no_file_that_lies_elsewhere_and_none_that_is_no_file() {
     let temp = Temp::new();
-    let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(Path::new("/").join(to), temp.path(at)).unwrap();
     temp.write("etc/shadow", "hunter2");
     temp.write(
         "var/lib/docker/containers/x/x-json.log",

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn no_link_leads_to_a_secret() {
         let temp = Temp::new();
-        let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(Path::new("/").join(to), temp.path(at)).unwrap();
         temp.write("var/log/pods/a/0.log", "of cri");
         temp.write("var/lib/docker/containers/c/c-json.log", "of docker");
         link("var/lib/docker/containers/c/c-json.log", "var/log/pods/a/1.log");
@@ -109,7 +109,7 @@ mod tests {
         let temp = Temp::new();
         let link = |to: &str| {
             _ = fs::remove_file(temp.path("var/log/pods"));
-            std::os::unix::fs::symlink(temp.path(to), temp.path("var/log/pods")).unwrap();
+            std::os::unix::fs::symlink(Path::new("/").join(to), temp.path("var/log/pods")).unwrap();
         };
         temp.write("data/pods/0.log", "elsewhere");
         temp.write("var/lib/kubelet/pods/0.log", "hunter2");

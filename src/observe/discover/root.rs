@@ -387,7 +387,7 @@ mod tests {
         temp.write("var/lib/docker/containers/log", "0123456789");
         temp.write("etc/shadow", "hunter2");
         temp.write("var/log/pods/x", "");
-        let link = |to: &str, at: &str| std::os::unix::fs::symlink(temp.path(to), temp.path(at)).unwrap();
+        let link = |to: &str, at: &str| std::os::unix::fs::symlink(Path::new("/").join(to), temp.path(at)).unwrap();
         link("var/lib/docker/containers/log", "var/log/pods/0.log");
         link("etc/shadow", "var/log/pods/1.log");
         assert!(Command::new("mkfifo").arg(temp.path("var/log/pods/pipe")).status().unwrap().success());
