@@ -17,5 +17,6 @@ pub mod report;
 pub mod runbook;
 pub mod session;
 pub mod text;
+pub mod time;
 pub mod tui;
 pub mod view;

@@ -267,7 +267,7 @@ fn leases_of_nodes_and_no_others() {
     let leases = of(&imported, Source::ApiLease);
     let leases: Vec<_> = leases.iter().filter(|o| matches!(o.fact, Fact::Lease(_))).collect();
     assert_eq!((leases.len(), imported.skipped.len()), (1, 1));
-    assert_eq!(imported.end.to_rfc3339(), "2026-03-01T12:00:07.500+00:00");
+    assert_eq!(imported.end.to_rfc3339(), "2026-03-01T12:00:07.500Z");
     let states = of(&capture("healthy-web"), Source::ApiLease).len();
     assert_eq!(states, 1, "off, where nobody asked for leases");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
+use crate::time::Time;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::{Failure, Outcome, live, out};
@@ -43,7 +43,7 @@ fn observe(input: &Input, args: &RecordArgs) -> Result<Outcome, Failure> {
         set.map_err(|why| Failure::unseen(format!("waiting for signals: {why}"), ""))?;
     }
     let mut observed = live::begin(&input.live)?;
-    let header = Header::new(observed.node.as_str().into(), Utc::now());
+    let header = Header::new(observed.node.as_str().into(), Time::now());
     observed.live.record(Recorder::new(create_file(&args.output, &header)?));
     let until = args.time.map_or("Ctrl-C ends it".to_owned(), |time| format!("for {}s", time.as_secs_f64()));
     out::note(&format!("recording to {}; {until}", args.output.display()));

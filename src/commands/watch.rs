@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
+use crate::time::TimeDelta;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -66,7 +66,7 @@ fn observed(
         let moment = observed.moment();
         let wanted = show(Look { looked: &observed.looked, moment: &moment, past: false })?;
         let next = [wanted, moment.next_change()].into_iter().flatten().min();
-        let wait = next.map_or(LONGEST, |at| (at - Utc::now()).to_std().unwrap_or_default() + Duration::from_millis(1));
+        let wait = next.map_or(LONGEST, |at| (at - Time::now()).to_duration() + Duration::from_millis(1));
         if observed.live.wait(wait.min(LONGEST))? {
             thread::sleep(TOGETHER.saturating_sub(shown.elapsed()));
             observed.live.pass()?;
@@ -92,7 +92,7 @@ fn played(
         if session.now() >= end {
             break;
         }
-        let wanted = wanted.and_then(|at| (at - session.now() + TimeDelta::milliseconds(1)).to_std().ok());
+        let wanted = wanted.map(|at| (at - session.now() + TimeDelta::milliseconds(1)).to_duration());
         let change = session.wake_in();
         session.pass(wanted.map_or(change, |wanted| change.min(wanted)).max(TOGETHER))?;
     }

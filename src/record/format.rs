@@ -260,8 +260,8 @@ fn decode_fields(header: &[u8], mut rest: &[u8]) -> Option<Mark> {
     let number = u64::from_le_bytes(take(&mut rest)?);
     let first_mono = u64::from_le_bytes(take(&mut rest)?);
     let last_mono = u64::from_le_bytes(take(&mut rest)?);
-    let first_wall = Time::from_timestamp_micros(i64::from_le_bytes(take(&mut rest)?))?;
-    let last_wall = Time::from_timestamp_micros(i64::from_le_bytes(take(&mut rest)?))?;
+    let first_wall = Time::nearest_to_micros(i64::from_le_bytes(take(&mut rest)?));
+    let last_wall = Time::nearest_to_micros(i64::from_le_bytes(take(&mut rest)?));
     if raw > MAX_RAW || compressed > MAX_COMPRESSED {
         return None;
     }

@@ -99,7 +99,7 @@ fn what_is_written_is_read_back() {
 #[test]
 fn a_wall_time_is_found() {
     let reader = open(SMALL.0.as_slice()).unwrap();
-    let far = chrono::TimeDelta::days(1);
+    let far = crate::time::TimeDelta::days(1);
     assert_eq!(reader.find(wall(0) - far), Some(0));
     assert_eq!([0, 3, 5, 10, 12, 19, 20, 99].map(|s| reader.find(wall(s)).unwrap()), [0, 0, 0, 1, 1, 1, 2, 2]);
     let none = Writer::create(Vec::new(), &header()).unwrap().finish().unwrap();

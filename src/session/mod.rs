@@ -206,8 +206,8 @@ impl Session {
         }
         let step = (step * 1e6).min(1e15) as u64;
         self.at = self.at.saturating_add(step);
-        let step = chrono::TimeDelta::microseconds(step as i64);
-        self.now = self.now.checked_add_signed(step).unwrap_or(end).min(end);
+        let step = crate::time::TimeDelta::microseconds(step as i64);
+        self.now = (self.now + step).min(end);
         let at = self.at;
         let mut changed = false;
         while let Some(item) = self.tape.next_until(|stamp| stamp.mono <= at)? {
@@ -231,7 +231,7 @@ impl Session {
     /// second.
     pub fn wake_in(&mut self) -> Duration {
         let observation = self.tape.peek().map(|stamp| stamp.mono.saturating_sub(self.at) as f64);
-        let deadline = self.deadline.map(|at| (at - self.now).num_microseconds().unwrap_or(i64::MAX).max(0) as f64);
+        let deadline = self.deadline.map(|at| (at - self.now).num_microseconds().max(0) as f64);
         let due = [observation, deadline].into_iter().flatten().fold(1e6, |a: f64, b| a.min(b / self.speed));
         Duration::from_micros(due as u64)
     }

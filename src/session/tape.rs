@@ -118,7 +118,7 @@ impl Tape {
             Input::Import { .. } => None,
         };
         let (mono, wall) = first.map_or((0, self.begin), |at| (at.mono, at.wall));
-        let after = (to - wall).num_microseconds().unwrap_or(0).max(0);
+        let after = (to - wall).num_microseconds().max(0);
         mono.saturating_add(after as u64)
     }
 

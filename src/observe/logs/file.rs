@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
+use crate::time::{Time, TimeDelta};
 use tokio::time::timeout;
 
 use super::failed;
@@ -80,7 +80,7 @@ impl Attempt for FileSource {
                     grows = true;
                     for text in texts {
                         let text = String::from_utf8_lossy(&text);
-                        let line = Line { text: &text, received: Utc::now(), pid: None, priority: None };
+                        let line = Line { text: &text, received: Time::now(), pid: None, priority: None };
                         lines.push(line, &mut entries);
                     }
                 }
@@ -100,7 +100,7 @@ impl Attempt for FileSource {
             }
             for entry in entries.drain(..) {
                 told = Instant::now();
-                let old = entry.at < Utc::now() - BACK;
+                let old = entry.at < Time::now() - BACK;
                 let fact = Fact::Log(Box::new(entry));
                 match backlog {
                     true if old => {}
