@@ -55,7 +55,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
     if let Some(speed) = args.speed {
         session.set_speed(speed);
         if input.at.is_none() {
-            session.seek(begin)?;
+            session.rewind()?;
         }
     }
     play(session, format!("recorded {}", begin.format("%Y-%m-%d")), options)

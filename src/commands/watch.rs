@@ -82,19 +82,16 @@ fn played(
     mut show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>,
 ) -> Result<(), Failure> {
     let mut session: Session = input::open(input)?;
-    let (begin, end) = session.span();
     if input.at.is_none() {
-        session.seek(begin)?;
+        session.rewind()?;
     }
     while !stop.load(Ordering::Acquire) {
         let moment = session.moment();
         let wanted = show(Look { looked: &[], moment: &moment, past: true })?;
-        if session.now() >= end {
+        if session.is_over() {
             break;
         }
-        let wanted = wanted.map(|at| (at - session.now() + TimeDelta::milliseconds(1)).to_duration());
-        let change = session.wake_in();
-        session.pass(wanted.map_or(change, |wanted| change.min(wanted)).max(TOGETHER))?;
+        session.step(wanted.map(|at| at + TimeDelta::milliseconds(1)), TOGETHER)?;
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub struct SourceFacts {
     pub last_answer: Option<Time>,
     /// The last failure, kept after recovery.
     pub last_error: Option<(Time, SourceError)>,
-    /// Log lines and spans dropped because the reader was too slow.
+    /// Log lines and spans dropped because the reader was too slow, and events beyond what is kept of them.
     pub dropped: u64,
     /// Objects that came and could not be read.
     #[serde(default)]
