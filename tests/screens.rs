@@ -10,7 +10,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::container_log::{LogLine, LogNews, LogPlace, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
-use kpodtrace::time::TimeDelta;
+use kpodtrace::time::{Time, TimeDelta};
 use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
 use kpodtrace::view::Moment;
 use ratatui::buffer::Buffer;
