@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::TimeDelta;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::{PodFacts, Snapshot};
 use kpodtrace::session::Session;
 use kpodtrace::text::Text;
+use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
 use kpodtrace::view::Moment;
 

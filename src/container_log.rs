@@ -3,9 +3,8 @@
 
 use std::collections::VecDeque;
 
-use chrono::{DateTime, Utc};
-
 use crate::text::Text;
+use crate::time::Time;
 
 /// Most lines of a log that are held, and their bytes.
 pub const MOST: (usize, usize) = (10_000, 4 << 20);
@@ -52,7 +51,7 @@ pub enum Stream {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// When the runtime took it in; absent for what is of no form that is known.
-    pub at: Option<DateTime<Utc>>,
+    pub at: Option<Time>,
     /// By which stream.
     pub stream: Stream,
     /// What was written, without its line feed.

@@ -17,6 +17,7 @@ pub mod report;
 pub mod runbook;
 pub mod session;
 pub mod text;
+pub mod time;
 pub mod trust;
 pub mod tui;
 pub mod view;

@@ -152,8 +152,8 @@ fn moments_of_an_input() {
         |at: &str| json(&["pods", "--from", RECORDING, "--at", at, "-o", "json"])["now"].as_str().unwrap().to_owned();
     assert_eq!(now("12:42:10"), "2026-11-29T12:42:10Z");
     assert_eq!(now("2026-11-29T13:42:10+01:00"), "2026-11-29T12:42:10Z");
-    let begin: chrono::DateTime<chrono::Utc> = now("+0s").parse().unwrap();
-    let later: chrono::DateTime<chrono::Utc> = now("+1m30s").parse().unwrap();
+    let begin: kpodtrace::time::Time = now("+0s").parse().unwrap();
+    let later: kpodtrace::time::Time = now("+1m30s").parse().unwrap();
     assert_eq!((later - begin).num_seconds(), 90);
 }
 

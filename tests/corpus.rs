@@ -14,7 +14,7 @@ const STILL_WRONG: &[(&str, &str)] = &[];
 
 #[derive(Deserialize)]
 struct Case {
-    now: chrono::DateTime<chrono::Utc>,
+    now: kpodtrace::time::Time,
     subject: Subject,
     expect: Expect,
     #[serde(default = "yes")]

@@ -61,7 +61,7 @@ fn a_recording_ends_with_its_last_observation() {
     let begin = at("12:00:00.000000100");
     let mut seq = Sequencer::new(Source::Cri);
     let mut say = |nanos: i64, fact: Fact| {
-        let wall = begin + chrono::TimeDelta::nanoseconds(nanos);
+        let wall = begin + kpodtrace::time::TimeDelta::nanoseconds(nanos);
         Observation { stamp: seq.stamp(u64::try_from(nanos / 1000).unwrap(), wall), fact }
     };
     let answered = Fact::CallEnd { call: Call::CriList, took_us: 15_000_000, error: None };

@@ -326,7 +326,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = Moment::new(snapshot, &mut Rounds::default(), chrono::Utc::now());
+    let moment = Moment::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);

@@ -143,7 +143,7 @@ fn a_recording_of_format_1_is_read_for_ever() {
     assert!(reader.complete(), "{:?}", reader.problems());
     let header = reader.header();
     assert_eq!((header.program.as_str(), header.node.as_str()), ("kpodtrace 0.1.0", "node-1"));
-    assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123+00:00");
+    assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123Z");
     assert_eq!(header.labels["ticket"], "OPS-1");
 
     // It holds the first 53 golden lines, in frames of 30 and 23.

@@ -168,7 +168,7 @@ fn a_healthy_pod_is_never_in_trouble() {
         for row in session.moment().rows().iter().filter(|r| r.namespace == "s-healthy-web") {
             assert!(!row.trouble.is_failing(), "{time}: {row:?}");
         }
-        time += chrono::TimeDelta::seconds(5);
+        time += kpodtrace::time::TimeDelta::seconds(5);
     }
 }
 

@@ -54,7 +54,7 @@ fn newest(pod: &Pod) -> Option<Time> {
         ends.chain([c.state.running.as_ref().and_then(|r| r.started_at)]).flatten().collect::<Vec<_>>()
     });
     let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
-    let deletion = pod.metadata.deletion_timestamp.map(|at| at - chrono::TimeDelta::seconds(grace));
+    let deletion = pod.metadata.deletion_timestamp.map(|at| at - kpodtrace::time::TimeDelta::seconds(grace));
     conditions.chain(containers).chain(deletion).chain(status.start_time).chain(pod.metadata.creation_timestamp).max()
 }
 
@@ -88,7 +88,7 @@ fn the_words_are_kubectls() {
             .as_deref()
             .and_then(|w| w.split("end ").nth(1)?.trim().parse().ok())
             .or_else(|| listed.iter().filter_map(|s| newest(&s.pod)).max());
-        let limit = end_time.map(|t| t + chrono::TimeDelta::seconds(LATER_S));
+        let limit = end_time.map(|t| t + kpodtrace::time::TimeDelta::seconds(LATER_S));
         for line in end.lines().skip(1).filter(|l| !l.starts_with("No resources") && !l.trim().is_empty()) {
             let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
             let (name, ready, word) = (columns[0], columns[1], columns[2]);

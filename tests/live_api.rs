@@ -320,11 +320,11 @@ async fn a_lease_is_watched_and_touches_no_pod() {
     api.put("leases", lease("node-b", "2026-03-01T12:00:01Z"));
     api.put("pods", pod("p", NODE, "Running"));
     let mut live = Live::lease(dir.access(&api.kubeconfig(ADMIN)), NODE, pods());
-    let first = |s: &Snapshot| renewed(s).as_deref() == Some("2026-03-01T12:00:00.123456+00:00");
+    let first = |s: &Snapshot| renewed(s).as_deref() == Some("2026-03-01T12:00:00.123456Z");
     let before = live.until("the lease and the pod", |s| first(s) && s.pods.len() == 1).await;
-    assert_eq!(before.lease.as_ref().unwrap().ends().unwrap().to_rfc3339(), "2026-03-01T12:00:40.123456+00:00");
+    assert_eq!(before.lease.as_ref().unwrap().ends().unwrap().to_rfc3339(), "2026-03-01T12:00:40.123456Z");
     api.put("leases", lease(NODE, "2026-03-01T12:00:10Z"));
-    let after = live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10+00:00")).await;
+    let after = live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10Z")).await;
     assert!(std::sync::Arc::ptr_eq(&before.pods, &after.pods), "nothing was joined again");
     api.delete("leases", "lease-node-a");
     live.until("none", |s| s.lease.is_none()).await;
@@ -348,7 +348,7 @@ async fn a_node_reads_its_own_lease_by_name() {
     assert_eq!(live.count(|f| matches!(f, Fact::Lease(_))), 1, "said once as long as it is the same");
     assert!(live.count(|f| *f == Fact::Alive) > 0);
     api.put("leases", lease(NODE, "2026-03-01T12:00:10Z"));
-    live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10+00:00")).await;
+    live.until("a renewal", |s| renewed(s).as_deref() == Some("2026-03-01T12:00:10Z")).await;
     api.delete("leases", "lease-node-a");
     live.until("none", |s| s.lease.is_none()).await;
     assert_eq!((live.epochs(), live.failures()), (1, 0));
@@ -537,7 +537,7 @@ async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
         .map(str::to_owned)
         .into();
     let counted = live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
-    let moment = kpodtrace::view::Moment::new(counted, &mut Default::default(), chrono::Utc::now());
+    let moment = kpodtrace::view::Moment::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("objects that could not be read: 4"));
     let json = serde_json::to_value(kpodtrace::report::doctor_json(&moment, &[])).unwrap();
     assert_eq!(json["sources"][0]["unreadable"], 4);
@@ -736,7 +736,7 @@ async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
     let unverified = |s: &Snapshot| s.sources.get(&Source::ApiPods).is_some_and(|facts| facts.unverified);
     let snapshot = live.until("the list", |s| s.pods.len() == 1).await;
     assert!(unverified(&snapshot));
-    let moment = kpodtrace::view::Moment::new(snapshot, &mut Default::default(), chrono::Utc::now());
+    let moment = kpodtrace::view::Moment::new(snapshot, &mut Default::default(), kpodtrace::time::Time::now());
     assert_eq!(moment.header().unverified, ["API server"]);
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("; TLS not verified"));
     assert!(kpodtrace::report::notes(&moment).contains(&"API server: TLS not verified".to_owned()));

@@ -245,8 +245,7 @@ async fn what_the_runtime_said_during_the_incident() {
         let created: BTreeSet<String> =
             list.filter(|c| c["state"] == "CONTAINER_CREATED").map(|c| c["id"].as_str().unwrap().to_owned()).collect();
         fake.event("/containers/update", "", "");
-        let until: Option<chrono::DateTime<chrono::Utc>> =
-            lines.get(end).map(|l| l["t"].as_str().unwrap().parse().unwrap());
+        let until: Option<kpodtrace::time::Time> = lines.get(end).map(|l| l["t"].as_str().unwrap().parse().unwrap());
         while let Some(observation) = left.next_if(|o| until.is_none_or(|until| o.stamp.wall < until)) {
             imported.apply(observation);
         }

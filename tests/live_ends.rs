@@ -166,7 +166,7 @@ async fn the_last_words_of_each_bad_end_are_read_once() {
     let expected: Vec<(&str, &str)> = expected.iter().map(|(c, line)| (*c, line.as_str())).collect();
     assert_eq!(short(&words), [expected.as_slice(), &[("app", "panic: three"), ("app", "panic: four")]].concat());
     assert!(words.iter().all(|e| e.pod == "shop/web" && e.uid == "u1" && !e.severe));
-    assert_eq!(words[21].at.to_rfc3339(), "2026-11-29T11:21:14+00:00");
+    assert_eq!(words[21].at.to_rfc3339(), "2026-11-29T11:21:14Z");
     log(5, "panic: five");
     fake.set(|s| {
         let (listed, status) = container("app", 5, 1);

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use chrono::{SecondsFormat, TimeDelta, Utc};
 use kpodtrace::observation::{ErrorKind, Fact, LogEntry, LogKind, Observation, Source, SourceState, Time};
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{Attempt, BackOff, Clock, Outlet, supervise};
+use kpodtrace::time::TimeDelta;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -382,7 +382,7 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
         .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
         .await;
     assert_eq!(tried.kind, ErrorKind::Unreachable);
-    let ago = |minutes| (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true);
+    let ago = |minutes| (Time::now() - TimeDelta::minutes(minutes)).to_rfc3339_seconds();
     let old = format!("time=\"{}\" level=error msg=old\n", ago(0));
     let new =
         format!("time=\"{}\" level=error msg=history\ntime=\"{}\" level=error msg=new error=x\n", ago(31), ago(29));
@@ -543,7 +543,7 @@ async fn of_a_gigabyte_of_one_line_nothing_is_kept_and_the_next_line_is_read() {
     let file = fs::File::create(dir.path("log")).unwrap();
     file.set_len(1 << 30).unwrap();
     drop(file);
-    dir.append("log", &format!("\ntime=\"{}\" level=error msg=after\n", Utc::now().to_rfc3339()));
+    dir.append("log", &format!("\ntime=\"{}\" level=error msg=after\n", Time::now().to_rfc3339()));
     let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
     assert_eq!(watch.message().await, "after");
     dir.append("log", &format!("{}\n", "hunter2 ".repeat(100_000)));

@@ -129,13 +129,13 @@ fn any_now_is_possible_and_no_duration_is_negative() {
     let mut rounds = Rounds::default();
     let end: Time = "2026-11-29T12:43:30Z".parse().unwrap();
     let hours = [0, -1, 1, -24 * 400, 24 * 400, -24 * 365 * 100, 24 * 365 * 100];
-    for now in hours.map(|h| end + chrono::TimeDelta::hours(h)).into_iter().chain([Time::MIN_UTC, Time::MAX_UTC]) {
+    for now in hours.map(|h| end + kpodtrace::time::TimeDelta::hours(h)).into_iter().chain([Time::MIN, Time::MAX]) {
         let moment = Moment::new(model.snapshot(), &mut rounds, now);
         let (header, pleg) = (moment.header(), moment.pleg());
         assert!(!pleg.verdict(now).is_empty() && header.now == now);
         assert!(moment.next_change().is_none_or(|at| at > now));
         for row in moment.rows() {
-            assert!(row.in_stage_for.is_none_or(|d| d >= chrono::TimeDelta::zero()), "{row:?}");
+            assert!(row.in_stage_for.is_none_or(|d| d >= kpodtrace::time::TimeDelta::zero()), "{row:?}");
         }
         for placed in moment.pods.iter() {
             for step in &placed.place.steps {

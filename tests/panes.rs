@@ -5,13 +5,13 @@ mod common;
 
 use std::path::Path;
 
-use chrono::TimeDelta;
 use common::{capture, fact, moment_of, with};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::objects::{Quantity, Resource};
 use kpodtrace::observation::{Observation, Sequencer, Source, Time};
 use kpodtrace::session::Session;
+use kpodtrace::time::TimeDelta;
 use kpodtrace::view::{EventLine, Health, KubeletView, Moment, NodeView, Phase, events, life, restart_strip};
 use serde_json::{Value, json};
 

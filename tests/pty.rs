@@ -450,7 +450,7 @@ fn child_that_shows_a_log() {
             false
         }
         fn moment(&mut self) -> Moment {
-            Moment::new(self.model.snapshot(), &mut Rounds::default(), chrono::Utc::now())
+            Moment::new(self.model.snapshot(), &mut Rounds::default(), kpodtrace::time::Time::now())
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_secs(1)
@@ -471,7 +471,7 @@ fn child_that_shows_a_log() {
     }
     let mut model = Model::default();
     let pod = r#"{"metadata":{"name":"web","namespace":"shop","uid":"u1"},"spec":{"nodeName":"n","containers":[{"name":"app"}]}}"#;
-    let stamp = Sequencer::new(Source::ApiPods).stamp(0, chrono::Utc::now());
+    let stamp = Sequencer::new(Source::ApiPods).stamp(0, kpodtrace::time::Time::now());
     model.apply(Observation { stamp, fact: Fact::Pod(serde_json::from_str(pod).unwrap()) });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let root = Root::new(std::env::var("TEST_ROOT").unwrap());

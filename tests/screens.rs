@@ -6,11 +6,11 @@ mod common;
 
 use std::path::Path;
 
-use chrono::{DateTime, TimeDelta};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::container_log::{LogLine, LogNews, LogPlace, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
+use kpodtrace::time::{Time, TimeDelta};
 use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
 use kpodtrace::view::Moment;
 use ratatui::buffer::Buffer;
@@ -184,7 +184,7 @@ fn the_runbook() {
 /// A log as its files tell it, for the pod that crashes.
 fn with_log(app: &mut App) {
     press(app, "/crashloop-exit1/exit1\nL");
-    let at = |second: i64| DateTime::from_timestamp(1_796_000_000 + second, 0);
+    let at = |second: i64| Time::from_timestamp(1_796_000_000 + second, 0);
     let line = |second, stream, text: &str| LogLine { at: at(second), stream, text: text.into() };
     let place = LogPlace::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/3.log".into(),

@@ -188,7 +188,7 @@ fn of_a_recording_the_last_word_on_each_pod_is_what_its_end_shows() {
     let (mut times, mut begun) = (Vec::new(), false);
     for line in out(&["pods", "--watch", "--from", RECORDING, "-o", "json"]).lines() {
         let object: Value = serde_json::from_str(line).unwrap();
-        times.push(object["now"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap());
+        times.push(object["now"].as_str().unwrap().parse::<kpodtrace::time::Time>().unwrap());
         match (object["kind"].as_str(), object["change"].as_str()) {
             (Some("NodeChange"), _) => begun = true,
             (Some("PodChange"), Some("gone")) => _ = last.remove(&key(&object["pod"])),

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chrono::TimeDelta;
 use kpodtrace::model::PodFacts;
 use kpodtrace::session::Session;
+use kpodtrace::time::TimeDelta;
 use kpodtrace::view::Moment;
 
 /// `capture, namespace/name or node/name, cause, stage` of what is not healthy: read from `describe`, events and logs of each.

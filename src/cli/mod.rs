@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use crate::time::Time;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod values;
@@ -233,7 +233,7 @@ pub struct ExplainArgs {
     pub metrics: Option<PathBuf>,
     /// The time at which the question is asked, RFC 3339; without it the newest time in the files
     #[arg(long, value_name = "TIME", value_parser = parse_now)]
-    pub now: Option<DateTime<Utc>>,
+    pub now: Option<Time>,
     /// Print what rules can look for in each subject, instead of what they say: for writing rules
     #[arg(long)]
     pub signals: bool,

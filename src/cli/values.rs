@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+use crate::time::{ClockTime, Time, TimeDelta};
 
 /// A moment of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// That time.
-    Time(DateTime<Utc>),
+    Time(Time),
     /// That time of day, UTC, on the day of the input.
-    Clock(NaiveTime),
+    Clock(ClockTime),
     /// So long after the begin.
     After(TimeDelta),
 }
@@ -21,15 +21,15 @@ pub(super) fn parse_at(text: &str) -> Result<At, String> {
     if let Some(span) = text.strip_prefix('+') {
         return parse_span(span).map(At::After).ok_or_else(|| "a time span is written as in +90s or +1m30s".into());
     }
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Ok(At::Time(time.to_utc()));
+    if let Some(time) = Time::parse_rfc3339(text) {
+        return Ok(At::Time(time));
     }
-    let clock = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(text, format).ok());
+    let clock = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| ClockTime::parse(text, format));
     clock.map(At::Clock).ok_or_else(|| "expected 2026-01-31T12:42:10Z, 12:42:10 or +90s".into())
 }
 
-pub(super) fn parse_now(text: &str) -> Result<DateTime<Utc>, String> {
-    DateTime::parse_from_rfc3339(text).map(|t| t.to_utc()).map_err(|_| "expected 2026-01-31T12:42:10Z".into())
+pub(super) fn parse_now(text: &str) -> Result<Time, String> {
+    Time::parse_rfc3339(text).ok_or_else(|| "expected 2026-01-31T12:42:10Z, in the years 1 to 9999".into())
 }
 
 pub(super) fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn moments() {
-        let clock = |h, m, s| At::Clock(NaiveTime::from_hms_opt(h, m, s).unwrap());
+        let clock = |h, m, s| At::Clock(ClockTime::parse(&format!("{h}:{m}:{s}"), "%H:%M:%S").unwrap());
         assert_eq!(parse_at("12:42:10"), Ok(clock(12, 42, 10)));
         assert_eq!(parse_at("12:42"), Ok(clock(12, 42, 0)));
         assert_eq!(parse_at("+1m30s"), Ok(At::After(TimeDelta::seconds(90))));

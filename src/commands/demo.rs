@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
-
 use super::live::Observed;
 use super::{Failure, Outcome, config, input, live, runbook};
 use crate::cli::{At, Input, LookArgs, ScreenArgs};
 use crate::container_log::{LogAsk, LogNews};
 use crate::observe::OpenLog;
 use crate::session::{RecordedLog, Session, SessionError};
+use crate::time::TimeDelta;
 use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
 
@@ -56,7 +55,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
     if let Some(speed) = args.speed {
         session.set_speed(speed);
         if input.at.is_none() {
-            session.seek(begin)?;
+            session.rewind()?;
         }
     }
     play(session, format!("recorded {}", begin.format("%Y-%m-%d")), options)

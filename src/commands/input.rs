@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{SecondsFormat, TimeDelta};
-
 use super::progress::Progress;
 use super::{Failure, live, out, runbook};
 use crate::cli::{At, Input};
@@ -13,6 +11,7 @@ use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::runbook::Runbook;
 use crate::session::Session;
+use crate::time::TimeDelta;
 use crate::view::Moment;
 
 /// Longest wait for the second look at a machine, which follows the first after a second.
@@ -80,10 +79,10 @@ pub fn resolve(at: At, span: (Time, Time)) -> Result<Time, Failure> {
     let (begin, end) = span;
     let meant = match at {
         At::Time(time) => Some(time),
-        At::After(span) => begin.checked_add_signed(span),
+        At::After(span) => Some(begin + span),
         // An input around midnight has two days.
         At::Clock(clock) => {
-            let on = |day: Time| day.date_naive().and_time(clock).and_utc();
+            let on = |day: Time| day.at_clock(clock);
             Some(on(begin))
                 .filter(|t| within(*t, span))
                 .or(Some(on(end)).filter(|t| within(*t, span)))
@@ -103,7 +102,7 @@ fn within(time: Time, (begin, end): (Time, Time)) -> bool {
 }
 
 fn outside(meant: Option<Time>, (begin, end): (Time, Time)) -> Failure {
-    let text = |t: Time| t.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let text = |t: Time| t.to_rfc3339_seconds();
     let meant = meant.map_or_else(|| "that".to_owned(), text);
     let length = human_duration(end - begin);
     Failure::usage(
@@ -123,7 +122,9 @@ mod tests {
     #[test]
     fn a_time_of_day_is_on_the_day_of_the_input() {
         let span = (time("2026-01-31T23:58:00.5Z"), time("2026-02-01T00:03:00Z"));
-        let at = |h, m, s| resolve(At::Clock(chrono::NaiveTime::from_hms_opt(h, m, s).unwrap()), span);
+        let at = |h, m, s| {
+            resolve(At::Clock(crate::time::ClockTime::parse(&format!("{h}:{m}:{s}"), "%H:%M:%S").unwrap()), span)
+        };
         assert_eq!(at(23, 59, 0).unwrap(), time("2026-01-31T23:59:00Z"));
         assert_eq!(at(0, 1, 0).unwrap(), time("2026-02-01T00:01:00Z"));
         assert_eq!(at(23, 58, 0).unwrap(), span.0, "the second in which it begins");

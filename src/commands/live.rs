@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
-
 use super::Failure;
 use super::progress::StatusLine;
 use crate::cli::{Input, LiveArgs};
@@ -15,6 +13,7 @@ use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
+use crate::time::Time;
 use crate::view::{Moment, first_text};
 
 /// What is being observed, and how it was found.
@@ -45,7 +44,7 @@ impl Observed {
 
     /// The moment now.
     pub fn moment(&mut self) -> Moment {
-        self.live.moment(Utc::now())
+        self.live.moment(Time::now())
     }
 
     /// Waits until each source has answered or given up, at most for `limit`, and says on a terminal what it waits for.
@@ -57,7 +56,7 @@ impl Observed {
             if self.live.settle(left.min(line.next(begin.elapsed())))? || begin.elapsed() >= limit {
                 return Ok(());
             }
-            let now = Utc::now();
+            let now = Time::now();
             let told = self.live.awaited();
             let told: Vec<_> =
                 told.iter().map(|(s, first)| format!("{} {}", s.name(), first_text(first, now))).collect();

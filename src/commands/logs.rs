@@ -4,8 +4,6 @@
 use std::thread;
 use std::time::Duration;
 
-use chrono::SecondsFormat;
-
 use super::log_print::{Printing, Step};
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
@@ -131,7 +129,7 @@ fn text(lines: &[LogLine], timestamps: bool) -> String {
     let mut text = String::new();
     for line in lines {
         if timestamps {
-            let at = line.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Millis, true));
+            let at = line.at.map(|at| at.to_rfc3339_millis());
             text.push_str(&at.unwrap_or_else(|| "-".into()));
             text.push(' ');
         }

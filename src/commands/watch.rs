@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
+use crate::time::TimeDelta;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -66,7 +66,7 @@ fn observed(
         let moment = observed.moment();
         let wanted = show(Look { looked: &observed.looked(), moment: &moment, past: false })?;
         let next = [wanted, moment.next_change()].into_iter().flatten().min();
-        let wait = next.map_or(LONGEST, |at| (at - Utc::now()).to_std().unwrap_or_default() + Duration::from_millis(1));
+        let wait = next.map_or(LONGEST, |at| (at - Time::now()).to_duration() + Duration::from_millis(1));
         if observed.live.wait(wait.min(LONGEST))? {
             thread::sleep(TOGETHER.saturating_sub(shown.elapsed()));
             observed.live.pass()?;
@@ -82,19 +82,16 @@ fn played(
     mut show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>,
 ) -> Result<(), Failure> {
     let mut session: Session = input::open(input)?;
-    let (begin, end) = session.span();
     if input.at.is_none() {
-        session.seek(begin)?;
+        session.rewind()?;
     }
     while !stop.load(Ordering::Acquire) {
         let moment = session.moment();
         let wanted = show(Look { looked: &[], moment: &moment, past: true })?;
-        if session.now() >= end {
+        if session.is_over() {
             break;
         }
-        let wanted = wanted.and_then(|at| (at - session.now() + TimeDelta::milliseconds(1)).to_std().ok());
-        let change = session.wake_in();
-        session.pass(wanted.map_or(change, |wanted| change.min(wanted)).max(TOGETHER))?;
+        session.step(wanted.map(|at| at + TimeDelta::milliseconds(1)), TOGETHER)?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use crate::container_log::{LogLine, Stream};
@@ -173,7 +172,7 @@ fn piece(line: &str, form: LogForm) -> Option<Piece<'_>> {
 }
 
 fn time(text: &str) -> Option<Time> {
-    DateTime::parse_from_rfc3339(text).ok().map(|at| at.to_utc())
+    Time::parse_rfc3339(text)
 }
 
 fn cri(line: &str) -> Option<Piece<'_>> {
@@ -196,7 +195,7 @@ fn docker(line: &str) -> Option<Piece<'_>> {
     struct Json {
         log: String,
         stream: String,
-        time: DateTime<Utc>,
+        time: Time,
     }
     let json: Json = serde_json::from_str(line).ok()?;
     let stream = stream(&json.stream)?;
@@ -263,7 +262,7 @@ mod tests {
     fn pieces_are_joined_stream_by_stream() {
         assert_eq!(texts(LOG, false, 20), ["err", "one and two", "half"]);
         let at: Vec<_> = cri_log(LOG.as_bytes(), false, 20).into_iter().map(|(at, _)| at.to_rfc3339()).collect();
-        assert_eq!(at, ["2026-03-02T09:00:01+00:00", "2026-03-02T09:00:02+00:00", "2026-03-02T09:00:04+00:00"]);
+        assert_eq!(at, ["2026-03-02T09:00:01Z", "2026-03-02T09:00:02Z", "2026-03-02T09:00:04Z"]);
     }
 
     #[test]
@@ -278,8 +277,7 @@ mod tests {
 
     #[test]
     fn the_stream_is_kept_and_what_is_damaged_is_shown() {
-        let line =
-            |at: &str, stream, text: &str| (Some(format!("2026-03-02T09:00:0{at}+00:00")), stream, text.to_owned());
+        let line = |at: &str, stream, text: &str| (Some(format!("2026-03-02T09:00:0{at}Z")), stream, text.to_owned());
         let found = decoded(LogForm::Kept, &[LOG.as_bytes(), b"\n\0\0\0\nplain"]);
         let damaged = [(None, Stream::Unknown, "␀␀␀".to_owned()), (None, Stream::Unknown, "plain".to_owned())];
         let mut expected =

@@ -313,7 +313,7 @@ mod tests {
         let list = containers(LISTED).unwrap();
         let c = &list[0];
         assert_eq!((c.name.as_str(), c.pod.as_str(), c.uid.as_str(), c.attempt), ("app", "web", "u", 2));
-        assert_eq!(c.created_at.unwrap().to_rfc3339(), "2026-11-29T11:21:17.612222610+00:00");
+        assert_eq!(c.created_at.unwrap().to_rfc3339(), "2026-11-29T11:21:17.612222610Z");
         assert_eq!((c.phase, c.image.as_str()), (ContainerPhase::Running, "app:1"));
 
         let mut exited = c.clone();

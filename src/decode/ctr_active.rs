@@ -1,11 +1,10 @@
 //! Owns the table of `ctr content active`: reference, size so far, age.
 //! It must not remember an earlier table.
 
-use chrono::TimeDelta;
-
 use super::DecodeError;
 use crate::observation::{Pull, Time};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// Reads the table as it was printed at `at`.
 ///
@@ -27,7 +26,7 @@ fn row(line: &str, at: Time) -> Option<Pull> {
     let reference = Text::new(words.next()?);
     let offset = bytes(words.next()?)?;
     let age = age(&words.collect::<Vec<_>>().join(" "));
-    let started_at = age.and_then(|age| at.checked_sub_signed(age));
+    let started_at = age.map(|age| at - age);
     Some(Pull { reference, offset, total: None, started_at })
 }
 
@@ -55,20 +54,21 @@ fn bytes(size: &str) -> Option<u64> {
 fn age(text: &str) -> Option<TimeDelta> {
     match text {
         "Less than a second" => return Some(TimeDelta::zero()),
-        "About a minute" => return TimeDelta::try_minutes(1),
-        "About an hour" => return TimeDelta::try_hours(1),
+        "About a minute" => return Some(TimeDelta::minutes(1)),
+        "About an hour" => return Some(TimeDelta::hours(1)),
         _ => {}
     }
     let (number, unit) = text.split_once(' ')?;
     let number = number.parse().ok()?;
-    match unit.trim_end_matches('s') {
-        "second" => TimeDelta::try_seconds(number),
-        "minute" => TimeDelta::try_minutes(number),
-        "hour" => TimeDelta::try_hours(number),
-        "day" => TimeDelta::try_days(number),
-        "week" => TimeDelta::try_weeks(number),
-        _ => None,
-    }
+    let unit = match unit.trim_end_matches('s') {
+        "second" => TimeDelta::seconds,
+        "minute" => TimeDelta::minutes,
+        "hour" => TimeDelta::hours,
+        "day" => TimeDelta::days,
+        "week" => |weeks: i64| TimeDelta::days(weeks.saturating_mul(7)),
+        _ => return None,
+    };
+    Some(unit(number))
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Owns answers of `/healthz`, as a body with its status code or as a whole HTTP response.
 //! It must not take `ok` for a sign that pods are synced.
 
-use chrono::DateTime;
-
 use crate::observation::{Health, Time};
 use crate::text::Text;
 
@@ -23,7 +21,7 @@ pub fn health_response(response: &str) -> Option<(Health, Option<Time>)> {
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("date")
         {
-            date = DateTime::parse_from_rfc2822(value.trim()).ok().map(|t| t.to_utc());
+            date = Time::parse_rfc2822(value.trim());
         }
     }
     let body = lines.collect::<Vec<_>>().join("\n");

@@ -1,7 +1,7 @@
 //! Owns klog's two formats, text and JSON, and the joining of records that span several lines.
 //! It must not know what a message means.
 
-use chrono::{Datelike, NaiveDate, NaiveTime, TimeDelta};
+use crate::time::ClockTime;
 use serde_json::{Map, Value};
 
 use super::go_unquote;
@@ -127,7 +127,7 @@ fn text(record: &str, reference: Time) -> Option<Record> {
         _ => return None,
     };
     let (month, day) = (level.get(1..3)?.parse().ok()?, level.get(3..)?.parse().ok()?);
-    let time = NaiveTime::parse_from_str(time, "%H:%M:%S%.f").ok()?;
+    let time = ClockTime::parse(time, "%H:%M:%S%.f")?;
     let at = nearest(month, day, time, reference)?;
     let (message, values) = match go_unquote(body) {
         Some((message, rest)) if rest.is_empty() || rest.starts_with([' ', '\n']) => (message, key_values(rest)),
@@ -136,11 +136,11 @@ fn text(record: &str, reference: Time) -> Option<Record> {
     Some(Record { at, severity, message, values })
 }
 
-fn nearest(month: u32, day: u32, time: NaiveTime, reference: Time) -> Option<Time> {
+fn nearest(month: u32, day: u32, time: ClockTime, reference: Time) -> Option<Time> {
     let year = reference.year();
-    [year, year.checked_sub(1)?, year.checked_add(1)?]
+    [year, year - 1, year + 1]
         .into_iter()
-        .filter_map(|y| Some(NaiveDate::from_ymd_opt(y, month, day)?.and_time(time).and_utc()))
+        .filter_map(|y| Time::from_day(y, month, day, time))
         .min_by_key(|t| (*t - reference).abs())
 }
 
@@ -211,7 +211,7 @@ fn balanced(s: &str) -> Option<usize> {
 fn json(record: &str) -> Option<Record> {
     let mut fields: Map<String, Value> = serde_json::from_str(record).ok()?;
     let millis = fields.remove("ts")?.as_f64()?;
-    let at = Time::UNIX_EPOCH.checked_add_signed(TimeDelta::microseconds((millis * 1000.0) as i64))?;
+    let at = Time::from_unix_seconds(millis / 1000.0)?;
     let message = fields.remove("msg")?.as_str()?.to_owned();
     let severity = if fields.remove("v").is_some() { Severity::Info } else { Severity::Error };
     let values = fields.into_iter().map(|(key, value)| (key, plain(value))).collect();

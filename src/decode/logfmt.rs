@@ -1,8 +1,6 @@
 //! Owns the runtime's log lines (`time="…" level=… msg="…"`), of which only errors and warnings are kept.
 //! It must not follow a call from its begin to its end: that is told by CRI.
 
-use chrono::DateTime;
-
 use super::{go_unquote, joined};
 use crate::observation::{LogEntry, LogKind, Time};
 use crate::text::Text;
@@ -64,7 +62,7 @@ impl Fields {
         while let Some((key, after)) = rest.split_once('=') {
             let (value, after) = value(after);
             match key {
-                "time" => time = DateTime::parse_from_rfc3339(&value).ok().map(|t| t.to_utc()),
+                "time" => time = Time::parse_rfc3339(&value),
                 "level" => level = Some(value),
                 "msg" => message = value,
                 "error" => error = value,

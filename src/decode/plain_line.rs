@@ -1,7 +1,7 @@
 //! Owns what stands before a message in logs as people send them: journal, syslog, CRI, kernel and ISO prefixes.
 //! It must not interpret the message, and a line of no known form is a message as a whole.
 
-use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta};
+use crate::time::TimeDelta;
 use serde::Deserialize;
 
 use crate::observation::Time;
@@ -62,17 +62,16 @@ fn iso_prefix(raw: &str) -> Option<(Time, &str)> {
         return None;
     }
     let (word, after) = raw.split_once(' ')?;
-    if let Ok(time) = DateTime::parse_from_rfc3339(word) {
-        return Some((time.to_utc(), after));
+    if let Some(time) = Time::parse_rfc3339(word) {
+        return Some((time, after));
     }
     // journalctl -o short-iso writes a zone without a colon.
-    if let Ok(time) = DateTime::parse_from_str(word, "%Y-%m-%dT%H:%M:%S%.f%z") {
-        return Some((time.to_utc(), after));
+    if let Some(time) = Time::parse_zoned(word, "%Y-%m-%dT%H:%M:%S%.f%z") {
+        return Some((time, after));
     }
     let (clock, after) = after.split_once(' ')?;
     let clock = clock.replace(',', ".");
-    let naive = NaiveDateTime::parse_from_str(&format!("{word} {clock}"), "%Y-%m-%d %H:%M:%S%.f").ok()?;
-    Some((naive.and_utc(), after))
+    Some((Time::parse_utc(&format!("{word} {clock}"), "%Y-%m-%d %H:%M:%S%.f")?, after))
 }
 
 /// `Mar  2 10:14:34 `.
@@ -81,9 +80,7 @@ fn syslog_prefix(raw: &str, reference: Time) -> Option<(Time, &str)> {
     let after = raw.get(15..)?.strip_prefix([' ', '.'])?;
     // Microseconds of journalctl -o short-precise.
     let after = after.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-    let of_year = |year: i32| {
-        NaiveDateTime::parse_from_str(&format!("{year} {head}"), "%Y %b %e %H:%M:%S").ok().map(|t| t.and_utc())
-    };
+    let of_year = |year: i32| Time::parse_utc(&format!("{year:04} {head}"), "%Y %b %e %H:%M:%S");
     let near = |t: &Time| (*t - reference).abs();
     let years = [reference.year() - 1, reference.year(), reference.year() + 1];
     let at = years.into_iter().filter_map(of_year).min_by_key(near).filter(|t| near(t) < TimeDelta::days(366))?;
@@ -106,7 +103,7 @@ fn kernel_prefix(raw: &str) -> Option<&str> {
     let (inside, after) = raw.strip_prefix('[')?.split_once("] ")?;
     let seconds = inside.trim_start();
     let is_offset = seconds.contains('.') && seconds.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    (is_offset || NaiveDateTime::parse_from_str(inside, "%a %b %e %H:%M:%S %Y").is_ok()).then_some(after)
+    (is_offset || Time::parse_utc(inside, "%a %b %e %H:%M:%S %Y").is_some()).then_some(after)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use crate::text::Text;
 const MAX_OPERATIONS: usize = 256;
 /// Most states of pod workers that are kept; there are nine.
 const MAX_WORKING: usize = 32;
+/// Largest count that is believed: above it the numbers of the text format are no whole numbers any more (2^53).
+const MAX_COUNT: f64 = 9_007_199_254_740_992.0;
 /// Most buckets that are kept of one histogram.
 const MAX_BUCKETS: usize = 128;
 
@@ -115,7 +117,7 @@ fn operation<'a>(scrape: &'a mut Scrape, labels: &str) -> Option<&'a mut crate::
 
 fn add(histogram: &mut Histogram, part: &str, labels: &str, value: f64) {
     match part {
-        "sum" => histogram.sum = finite(value).unwrap_or(histogram.sum),
+        "sum" => histogram.sum = Some(value).filter(|sum| (0.0..=MAX_COUNT).contains(sum)).unwrap_or(histogram.sum),
         "count" => histogram.count = whole(value).unwrap_or(histogram.count),
         "bucket" => {
             let bound = label(labels, "le").and_then(|le| number(&le));
@@ -212,8 +214,9 @@ fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
+/// A count: what a counter of 64 bits cannot hold exactly is none.
 fn whole(value: f64) -> Option<u64> {
-    (value.is_finite() && value >= 0.0).then_some(value as u64)
+    (0.0..=MAX_COUNT).contains(&value).then_some(value as u64)
 }
 
 #[cfg(test)]
@@ -259,6 +262,22 @@ kubelet_pleg_discard_events{ 5
         assert_eq!(s.operations["pull_image"].duration.buckets, vec![Bucket(5.0, 1)]);
         assert_eq!(s.operations["pull_image"].duration.sum, 0.0);
         assert_eq!(s.operations["odd\"}\\\n"].errors, 7);
+    }
+
+    #[test]
+    fn what_no_counter_holds_is_no_number() {
+        for bad in ["NaN", "+Inf", "-Inf", "-1", "1e300", "9007199254740994", "nan", "inf"] {
+            let page = format!(
+                "kubelet_pleg_relist_duration_seconds_count 4\nkubelet_pleg_relist_duration_seconds_count {bad}\n\
+                 kubelet_pleg_relist_duration_seconds_sum {bad}\n\
+                 kubelet_pleg_relist_duration_seconds_bucket{{le=\"{bad}\"}} {bad}\n\
+                 kubelet_pleg_discard_events {bad}\nkubelet_working_pods{{lifecycle=\"a\",config=\"b\"}} {bad}\n"
+            );
+            let s = scrape(&page).unwrap();
+            let relist = s.relist.unwrap();
+            assert_eq!((relist.count, relist.sum, relist.buckets.len()), (4, 0.0, 0), "{bad}");
+            assert_eq!((s.discarded, s.working.len()), (None, 0), "{bad}");
+        }
     }
 
     #[test]

@@ -18,14 +18,13 @@ pub use rounds::{Found, Rounds, fault_of_node};
 pub use scheduler::{Reason, Schedule, split};
 pub use vars::signal_name;
 
-use chrono::TimeDelta;
-
 use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Placed, Stage, StageState};
 use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
 use crate::text::Text;
+use crate::time::TimeDelta;
 use judge::{Bench, judge};
 
 /// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
@@ -65,7 +64,7 @@ impl Doctor<'_> {
         let crossings = signals.iter().filter_map(|s| {
             let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
             let next = self.book.next_threshold(s.kind, lasted)?;
-            self.now.checked_add_signed(TimeDelta::seconds(next - lasted))
+            Some(self.now + TimeDelta::seconds(next.saturating_sub(lasted)))
         });
         let patience = placed.place.since.map(|since| since + TimeDelta::seconds(PATIENCE_S + 1));
         let exits = placed.place.containers.iter().filter_map(|c| c.last_exit.as_ref()?.2);

@@ -209,7 +209,7 @@ mod tests {
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(waiting).unwrap())]);
         let mut rounds = Rounds::default();
         let mut says = |node: &mut Fixture, after: i64, text: &str| {
-            node.at += chrono::TimeDelta::milliseconds(after);
+            node.at += crate::time::TimeDelta::milliseconds(after);
             let what = LogKind::Other { message: text.into() };
             let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
             node.say(Source::RuntimeLog, Fact::Log(Box::new(entry)));

@@ -1,7 +1,7 @@
 //! Owns tests of whole diagnoses: what a node shows, and which cause is told first.
 //! It must not test a single rule: each carries its own examples.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use serde_json::{Value, json};
 
 use super::{Doctor, HEALTHY, Rounds, UNKNOWN};

@@ -22,7 +22,7 @@ pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: 
     put("reason", &place.status.word);
     put("message", &place.reason.one_line());
     if let Some(since) = place.since {
-        put("waited", &human_duration((now - since).max(chrono::TimeDelta::zero())));
+        put("waited", &human_duration((now - since).max(crate::time::TimeDelta::zero())));
     }
     if let Some(sandbox) = facts.sandbox() {
         put("sandbox_id", &sandbox.id);

@@ -1,7 +1,7 @@
 //! Owns what time alone makes true of the node: calls and pulls that stand still, a PLEG that is silent.
 //! It must not look at single pods, and every alarm must have a deadline at which it begins.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use serde::Serialize;
 
 use super::{Snapshot, SourceFacts};

@@ -34,7 +34,7 @@ impl Model {
             Fact::CallBegin(call) => return source.call_begin(call, &stamp),
             Fact::CallEnd { call, took_us, error } => return source.call_end(call, took_us, error, &stamp),
             Fact::Dropped { count } => {
-                source.dropped += count;
+                source.dropped = source.dropped.saturating_add(count);
                 return;
             }
             Fact::Remaining { count } => {
@@ -251,8 +251,17 @@ impl Model {
         let uid = event.metadata.uid.clone();
         let about = event.involved_object.uid.clone();
         self.touch_elsewhere(&event);
+        let (before, last) = (self.events.get(&uid).map(|held| held.value.last()), event.last());
         if self.events.upsert(&uid, event, stamp) {
-            self.link_event(&uid, &about);
+            if let Some(before) = before {
+                self.index.event_ages.remove(&(before, uid.clone()));
+            }
+            self.link_event(&uid, &about, last);
+            let left_out = self.limit_events(&about);
+            if let Some(source) = self.sources.get_mut(&stamp.source).filter(|_| left_out > 0) {
+                let source = Arc::make_mut(source);
+                source.dropped = source.dropped.saturating_add(left_out);
+            }
         }
     }
 

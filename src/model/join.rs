@@ -83,10 +83,12 @@ impl Model {
         dirs.iter().for_each(|uid| self.link_dir(uid));
         let static_pods: Vec<_> = self.static_pods.iter().map(|(_, h)| h.value.clone()).collect();
         static_pods.iter().for_each(|pod| self.link_static(pod));
-        let events: Vec<_> =
-            self.events.iter().map(|(uid, h)| (uid.clone(), h.value.involved_object.uid.clone())).collect();
-        for (uid, about) in events {
-            self.link_event(&uid, &about);
+        let event = |(uid, held): (&Text, &super::Held<Event>)| {
+            (uid.clone(), held.value.involved_object.uid.clone(), held.value.last())
+        };
+        let events: Vec<_> = self.events.iter().map(event).collect();
+        for (uid, about, last) in events {
+            self.link_event(&uid, &about, last);
         }
     }
 
@@ -223,13 +225,15 @@ impl Model {
         }
     }
 
-    pub(super) fn link_event(&mut self, uid: &Text, about: &Text) {
+    pub(super) fn link_event(&mut self, uid: &Text, about: &Text, last: Option<Time>) {
+        self.index.event_ages.insert((last, uid.clone()));
         self.index.events_of.entry(about.clone()).or_default().insert(uid.clone());
         self.mark(about);
     }
 
     pub(super) fn unlink_event(&mut self, uid: &Text, event: &Event) {
         self.touch_elsewhere(event);
+        self.index.event_ages.remove(&(event.last(), uid.clone()));
         let about = &event.involved_object.uid;
         if let Some(events) = self.index.events_of.get_mut(about) {
             events.remove(uid);

@@ -152,14 +152,14 @@ impl KubeletFacts {
     }
 
     /// After how long without a relist PLEG counts as unhealthy.
-    pub fn relist_threshold(&self) -> chrono::TimeDelta {
+    pub fn relist_threshold(&self) -> crate::time::TimeDelta {
         let evented = self.config.as_ref().is_some_and(|c| c.evented_pleg);
-        chrono::TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
+        crate::time::TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
     }
 }
 
 fn from_unix(seconds: f64) -> Option<Time> {
-    (seconds.is_finite() && seconds > 0.0).then(|| Time::from_timestamp_micros((seconds * 1e6) as i64)).flatten()
+    (seconds > 0.0).then(|| Time::from_unix_seconds(seconds)).flatten()
 }
 
 fn is_restart(old: &Scrape, new: &Scrape) -> bool {

@@ -4,6 +4,7 @@
 mod alarms;
 mod apply;
 mod disk;
+mod event_limit;
 mod first;
 mod histogram;
 mod join;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use disk::Orphan;
+pub use event_limit::{EVENTS_KEPT, EVENTS_OF_ONE};
 pub use first::FirstList;
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};
@@ -114,6 +116,8 @@ struct Index {
     refs: HashMap<Text, pod::Refs>,
     by_name: HashMap<Text, BTreeSet<Text>>,
     events_of: HashMap<Text, BTreeSet<Text>>,
+    /// Events by when they last happened, oldest first.
+    event_ages: BTreeSet<(Option<Time>, Text)>,
     api_key: HashMap<Text, Text>,
     /// Events about what is not a pod; made again when one of them changes.
     elsewhere: Option<Arc<Vec<Arc<Event>>>>,

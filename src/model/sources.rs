@@ -43,7 +43,8 @@ impl Calls {
         if ok {
             self.unanswered_since = None;
         } else if self.unanswered_since.is_none() {
-            self.unanswered_since = Some(at - chrono::TimeDelta::microseconds(took_us.min(i64::MAX as u64) as i64));
+            self.unanswered_since =
+                Some(at - crate::time::TimeDelta::microseconds(i64::try_from(took_us).unwrap_or(i64::MAX)));
         }
         self.done.push_back(Timing { at, took_us, ok });
         if self.done.len() > CALLS_KEPT {
@@ -63,7 +64,7 @@ pub struct SourceFacts {
     pub last_answer: Option<Time>,
     /// The last failure, kept after recovery.
     pub last_error: Option<(Time, SourceError)>,
-    /// Log lines and spans dropped because the reader was too slow.
+    /// Log lines and spans dropped because the reader was too slow, and events beyond what is kept of them.
     pub dropped: u64,
     /// Objects that came and could not be read.
     #[serde(default)]

@@ -1,11 +1,9 @@
 //! Owns the slim Kubernetes types: the only fields of pods, nodes and events that the program ever decodes.
 //! It must not decode what is not shown: no env, no args, no labels, no secrets, no annotation but the kubelet's own four.
 
-use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer};
 
-/// A point in time as the API prints it (1 s resolution for most fields).
-pub type Time = DateTime<Utc>;
+pub use crate::time::Time;
 
 /// Accepts `null` where a value or a list is meant: Go encodes empty slices so.
 fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {

@@ -91,7 +91,7 @@ slim! {
 impl Lease {
     /// When it ends unless it is renewed.
     pub fn ends(&self) -> Option<Time> {
-        let lasts = chrono::TimeDelta::try_seconds(self.spec.lease_duration_seconds?)?;
-        self.spec.renew_time?.checked_add_signed(lasts)
+        let lasts = crate::time::TimeDelta::seconds(self.spec.lease_duration_seconds?);
+        Some(self.spec.renew_time? + lasts)
     }
 }

@@ -21,5 +21,4 @@ pub use source::{Call, ErrorKind, Source, SourceError, SourceState};
 pub use stamp::{Sequencer, Stamp};
 pub use vitals::{Certificate, CpuTicks, Filesystem, MemoryInfo, PodUsage, Pressure, Vitals};
 
-/// A point in time on the wall clock, UTC.
-pub type Time = chrono::DateTime<chrono::Utc>;
+pub use crate::time::Time;

@@ -3,8 +3,6 @@
 
 use std::time::Instant;
 
-use chrono::Utc;
-
 use crate::observation::Time;
 
 /// When observing began, on both clocks.
@@ -21,6 +19,6 @@ impl Clock {
 
     /// Microseconds since the begin, and the wall clock.
     pub fn now(&self) -> (u64, Time) {
-        (u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX), Utc::now())
+        (u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX), Time::now())
     }
 }

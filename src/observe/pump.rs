@@ -90,7 +90,7 @@ mod tests {
         const LINES: u64 = 3 * QUEUE_LOSSY_CAPACITY as u64;
         let line = || {
             let what = LogKind::Other { message: "x".into() };
-            Fact::Log(Box::new(LogEntry { at: Time::default(), severe: true, pod: "".into(), uid: "".into(), what }))
+            Fact::Log(Box::new(LogEntry { at: Time::UNIX_EPOCH, severe: true, pod: "".into(), uid: "".into(), what }))
         };
         for backlog in [true, false] {
             let (Pump { tx, mut rx, room }, pumping) = pump();

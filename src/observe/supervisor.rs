@@ -3,11 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
-
 use super::Outlet;
 use crate::observation::{Source, SourceError, SourceState};
 use crate::text::Text;
+use crate::time::{Time, TimeDelta};
 
 /// Why an attempt ended.
 #[derive(Clone, Debug)]
@@ -107,12 +106,12 @@ async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff)
 }
 
 fn retrying(error: SourceError, wait: Duration) -> SourceState {
-    SourceState::Retrying { at: Utc::now().checked_add_signed(TimeDelta::from_std(wait).unwrap_or_default()), error }
+    SourceState::Retrying { at: Some(Time::now() + TimeDelta::from(wait)), error }
 }
 
 /// Nodes must not knock in step; the clock's fraction is random enough for that.
 fn jitter() -> f64 {
-    f64::from(Utc::now().timestamp_subsec_micros() % 1000) / 1000.0
+    f64::from(Time::now().timestamp_subsec_nanos() / 1000 % 1000) / 1000.0
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::observation::{Fact, Source};
     use crate::pipeline::tests::fixture::Node;
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
 
     fn pod(id: &str, restarts: u32, ready: bool, state: &str) -> Fact {
         let pod = format!(

@@ -1,8 +1,6 @@
 //! Owns where one container stands on its own small pipeline: image, create, start, run.
 //! It must not look at the pod's other containers.
 
-use chrono::TimeDelta;
-
 use super::evidence::{Evidence, earliest};
 use super::settle::{back_off_of, estimated_retry, settle};
 use super::stage::{Stage, StageState};
@@ -10,6 +8,7 @@ use crate::model::{PodFacts, never_ran, real};
 use crate::objects::{ContainerSpec, ContainerState, ContainerStatus};
 use crate::observation::{Container, ContainerPhase, Source, Time};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// Why a container is in the pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! Owns what comes next and when: restarts, pulls, the end of a grace period, the end of a startup probe's patience.
 //! It must not count down: it gives a time, and says whether it is an estimate.
 
-use chrono::TimeDelta;
-
 use super::container::{ContainerKind, ContainerPlace};
 use super::place::{Next, NextKind};
 use super::stage::{Stage, StageState};
 use super::steps::Steps;
 use super::terminating;
 use crate::observation::Time;
+use crate::time::TimeDelta;
 
 /// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
 const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
@@ -65,7 +64,7 @@ fn startup(s: &Steps) -> Option<Time> {
             .initial_delay_seconds
             .max(0)
             .saturating_add(probe.failure_threshold.max(1).saturating_mul(probe.period_seconds.max(1)));
-        (started != Some(true)).then_some(place.running_since? + TimeDelta::try_seconds(patience)?)
+        (started != Some(true)).then_some(place.running_since? + TimeDelta::seconds(patience))
     });
     at.min()
 }

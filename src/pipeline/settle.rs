@@ -1,14 +1,13 @@
 //! Owns where a container's state puts it: which stage, since when, in whose words.
 //! It must not look at the pod's other containers.
 
-use chrono::TimeDelta;
-
 use super::container::{ContainerKind, ContainerPlace};
 use super::stage::{Stage, StageState};
 use crate::model::{PodFacts, bare_id, never_ran, real};
 use crate::objects::{ContainerState, ContainerStatus};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// Waiting reasons by the stage they belong to (facts of pkg/kubelet/images and pkg/kubelet/kuberuntime).
 pub fn stage_of_reason(reason: &str) -> Option<Stage> {
@@ -226,7 +225,7 @@ pub(super) fn back_off_of(error: &str, container: &str) -> Option<TimeDelta> {
 /// every restart (pkg/kubelet/kubelet.go, MaxCrashLoopBackOff). The API shows the end and not yet the back-off.
 pub(super) fn estimated_retry(end: Time, restarts: u32) -> Option<Time> {
     let delay = 10i64.checked_shl(restarts.checked_sub(1)?.min(16))?;
-    end.checked_add_signed(TimeDelta::seconds(delay.min(300)))
+    Some(end + TimeDelta::seconds(delay.min(300)))
 }
 
 #[cfg(test)]

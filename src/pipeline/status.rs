@@ -1,11 +1,10 @@
 //! Owns the words of `kubectl get pods`: STATUS, READY, RESTARTS and durations.
 //! It must not improve on them: they are what people compare with.
 
-use chrono::TimeDelta;
-
 use crate::objects::{ContainerStatus, Pod};
 use crate::observation::Time;
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// What `kubectl get pods` prints of a pod.
 #[derive(Clone, Debug, PartialEq)]

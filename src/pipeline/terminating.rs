@@ -5,6 +5,7 @@ use super::evidence::{Evidence, last_event};
 use super::stage::{Stage, StageState, Step};
 use super::steps::Steps;
 use crate::observation::{ContainerPhase, Source};
+use crate::time::TimeDelta;
 
 pub(super) fn terminating(s: &Steps) -> Step {
     let mut step = Step::new(Stage::Terminating, StageState::Waiting);
@@ -17,7 +18,7 @@ pub(super) fn terminating(s: &Steps) -> Step {
     let Some(deadline) = pod.metadata.deletion_timestamp else { return step };
     // deletionTimestamp is the deadline: the request came one grace period before.
     let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
-    step.since = Some(deadline - chrono::TimeDelta::try_seconds(grace).unwrap_or_default());
+    step.since = Some(deadline - TimeDelta::seconds(grace));
     step.state = StageState::Active;
     step.evidence.push(Evidence::new(super::early::api(s), step.since, format!("deletion requested, grace {grace}s")));
     if let Some((at, container, grace)) = s.facts.log.as_ref().and_then(|l| l.killing.as_ref()) {
@@ -41,7 +42,7 @@ pub(super) fn terminating(s: &Steps) -> Step {
 pub(super) fn kill_failure(s: &Steps) -> Option<Evidence> {
     let metadata = &s.pod?.metadata;
     let grace = metadata.deletion_grace_period_seconds.unwrap_or(0).max(0);
-    let since = metadata.deletion_timestamp? - chrono::TimeDelta::try_seconds(grace)?;
+    let since = metadata.deletion_timestamp? - TimeDelta::seconds(grace);
     let event = s.facts.event(&["FailedKillPod"]).filter(|e| e.last() >= Some(since)).map(|e| Evidence::event(e));
     let log = s.facts.log.as_ref().and_then(|l| l.sync_error.as_ref());
     let log = log.filter(|(at, error)| *at >= since && error.contains("error killing"));

@@ -1,7 +1,7 @@
 //! Owns tests of whole pods: what one kind of node shows, and where the pod then stands.
 //! It must not test what one function does.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use serde_json::{Value, json};
 
 pub(crate) mod fixture;
@@ -132,7 +132,7 @@ fn a_pod_that_the_node_controller_marked_is_not_ready_since_then() {
     node.list(Source::ApiPods, vec![pod(status)]);
     let place = place(&mut node);
     assert_eq!((place.stage, place.state), (Stage::Ready, StageState::Active));
-    assert_eq!(place.since.map(|at| at.to_rfc3339()), Some("2026-09-21T13:50:00+00:00".into()));
+    assert_eq!(place.since.map(|at| at.to_rfc3339()), Some("2026-09-21T13:50:00Z".into()));
 }
 
 #[test]

@@ -38,6 +38,17 @@ pub enum RecordError {
         /// The system's answer.
         why: io::Error,
     },
+    /// Standard output is a terminal.
+    #[error("cannot record to standard output: it is a terminal; redirect it to a file or a pipe, or name a file")]
+    Terminal,
+    /// The reading end of a pipe was closed.
+    #[error("{file} was closed by its reader after {at} bytes; what it received until then can be replayed")]
+    Closed {
+        /// What was written to.
+        file: Text,
+        /// Bytes that were written.
+        at: u64,
+    },
     /// A keyframe, an observation or a header could not be written as JSON or compressed.
     #[error("cannot encode {what} for a recording: {why}; this is a fault of the program, please report it")]
     Encode {
@@ -142,6 +153,9 @@ pub enum FrameFault {
     /// The first line is no keyframe.
     #[error("it does not begin with a keyframe")]
     Keyframe,
+    /// The pieces of its state make up no JSON text, or a longer one than any program writes.
+    #[error("the pieces of its state do not fit together")]
+    Pieces,
     /// It holds more or fewer lines than its header says.
     #[error("it does not hold the number of observations it claims")]
     Count,
@@ -181,6 +195,13 @@ pub enum Damage {
         /// Its number.
         number: u64,
     },
+    /// Frames that go on from one that is damaged or missing, so that they cannot be used.
+    NoState {
+        /// Number of the first.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
     /// An end record with frames behind it.
     EarlyEnd,
     /// There is no end record: the writer was stopped, or is still at work.
@@ -208,6 +229,11 @@ impl fmt::Display for Damage {
                 write!(f, "frames {first} to {} are missing", first.saturating_add(count.saturating_sub(1)))
             }
             Damage::OutOfOrder { number } => write!(f, "frame {number} once more, or out of order"),
+            Damage::NoState { first, count: 1 } => write!(f, "frame {first} builds on one that is not here"),
+            Damage::NoState { first, count } => {
+                let last = first.saturating_add(count.saturating_sub(1));
+                write!(f, "frames {first} to {last} build on one that is not here")
+            }
             Damage::EarlyEnd => f.write_str("an end with frames behind it"),
             Damage::NoEnd => f.write_str("no end: the writer was stopped, or is still at work"),
             Damage::Totals { frames, observations } => {

@@ -8,11 +8,17 @@
 //!          The crc is over the 16 bytes before it and the line. This part is the same in every major version.
 //! frame    magic 8, major u16, header length u16, compressed u32, raw u32, observations u32, number u64,
 //!          first mono u64, last mono u64 (µs), first wall i64 (Unix µs, rounded down), last wall i64 (rounded up),
+//!          since major version 2: back u32, piece u8
 //!          (a later minor version may add fields here: the header length says so)
 //!          payload crc u32 (over all the above and the payload), header crc u32 (over all the above), payload.
 //! end      magic 8, frames u64, observations u64, crc u32 (over all the above).
 //! payload  one zstd frame: a line of JSON {"at":{"mono":…,"wall":…},"keyframe":…}, then one line for each observation.
 //! ```
+//!
+//! A frame with `back` 0 begins with a state, the keyframe; in version 1 every frame does. One with another `back` goes on
+//! from the frame before it, holds the keyframe `null`, and the state that it builds on begins so many frames before it. A
+//! state that is too long for one frame is cut into pieces: consecutive frames without observations whose keyframes are JSON
+//! strings that make up the state's JSON text together; `piece` is 1 where another one follows, 2 in the last, 0 elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +27,7 @@ use crate::observation::Time;
 use crate::text::Text;
 
 /// Major version of the format; a higher one cannot be read by this program.
-pub const FORMAT_MAJOR: u16 = 1;
+pub const FORMAT_MAJOR: u16 = 2;
 /// Minor version of the format; a higher one only adds what may be ignored.
 pub const FORMAT_MINOR: u16 = 0;
 /// Longest payload of a frame before compression, bytes.
@@ -53,7 +59,10 @@ pub(super) const MAX_PREAMBLE: usize = PREAMBLE + MAX_HEADER;
 
 const FRAME_FIELDS: usize = 64;
 const FRAME_CRCS: usize = 8;
+/// The frame header of version 1.
 const MIN_FRAME_HEADER: usize = FRAME_FIELDS + FRAME_CRCS;
+/// The frame header that is written.
+const FRAME_HEADER: usize = MIN_FRAME_HEADER + 5;
 /// Longest frame header that a later minor version may write, bytes.
 pub(super) const MAX_FRAME_HEADER: usize = 512;
 /// What zstd needs at most for [`MAX_RAW`] bytes that do not compress, generously.
@@ -136,6 +145,52 @@ pub(super) fn decode_header(bytes: &[u8]) -> Beginning {
     parse().unwrap_or(Beginning::Damaged)
 }
 
+/// Where the state comes from that a frame's observations build on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameStart {
+    /// It is this frame's keyframe.
+    State,
+    /// A part of its JSON text is this frame's keyframe.
+    Piece {
+        /// Frames before this one with earlier pieces.
+        back: u32,
+        /// It is the last piece.
+        last: bool,
+    },
+    /// It is what the frame before leads to.
+    Before {
+        /// Frames before this one down to the state, at least 1.
+        back: u32,
+    },
+}
+
+impl FrameStart {
+    fn from_fields(back: u32, piece: u8) -> Option<Self> {
+        match (back, piece) {
+            (0, 0) => Some(FrameStart::State),
+            (back, 0) => Some(FrameStart::Before { back }),
+            (back, 1 | 2) => Some(FrameStart::Piece { back, last: piece == 2 }),
+            _ => None,
+        }
+    }
+
+    fn piece(self) -> u8 {
+        match self {
+            FrameStart::Piece { last: false, .. } => 1,
+            FrameStart::Piece { last: true, .. } => 2,
+            FrameStart::State | FrameStart::Before { .. } => 0,
+        }
+    }
+
+    /// Frames before this one down to the one where the state begins.
+    pub fn back(self) -> u32 {
+        match self {
+            FrameStart::State => 0,
+            FrameStart::Piece { back, .. } | FrameStart::Before { back } => back,
+        }
+    }
+}
+
 /// A frame header's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
@@ -143,6 +198,7 @@ pub(super) struct FrameHead {
     pub raw: u32,
     pub observations: u32,
     pub number: u64,
+    pub start: FrameStart,
     /// The earliest of each clock in the frame.
     pub first: At,
     /// The latest of each clock in the frame.
@@ -153,7 +209,7 @@ pub(super) struct FrameHead {
 pub(super) fn encode_frame_head(head: &FrameHead, payload: &[u8]) -> Vec<u8> {
     let mut out = FRAME_MAGIC.to_vec();
     out.extend(FORMAT_MAJOR.to_le_bytes());
-    out.extend((MIN_FRAME_HEADER as u16).to_le_bytes());
+    out.extend((FRAME_HEADER as u16).to_le_bytes());
     out.extend(head.compressed.to_le_bytes());
     out.extend(head.raw.to_le_bytes());
     out.extend(head.observations.to_le_bytes());
@@ -162,6 +218,8 @@ pub(super) fn encode_frame_head(head: &FrameHead, payload: &[u8]) -> Vec<u8> {
     out.extend(head.last.mono.to_le_bytes());
     out.extend(head.first.wall.timestamp_micros().to_le_bytes());
     out.extend(micros_up(head.last.wall).to_le_bytes());
+    out.extend(head.start.back().to_le_bytes());
+    out.push(head.start.piece());
     let mut crc = crc32fast::Hasher::new();
     crc.update(&out);
     crc.update(payload);
@@ -238,16 +296,17 @@ fn decode_frame_head(bytes: &[u8], mut rest: &[u8]) -> Mark {
         return Mark::Short;
     };
     let len = usize::from(len);
-    if major != FORMAT_MAJOR || !(MIN_FRAME_HEADER..=MAX_FRAME_HEADER).contains(&len) {
+    let shortest = if major == 1 { MIN_FRAME_HEADER } else { FRAME_HEADER };
+    if !(1..=FORMAT_MAJOR).contains(&major) || !(shortest..=MAX_FRAME_HEADER).contains(&len) {
         return Mark::Damaged;
     }
     let Some(header) = bytes.get(..len) else {
         return Mark::Short;
     };
-    decode_fields(header, rest).unwrap_or(Mark::Damaged)
+    decode_fields(major, header, rest).unwrap_or(Mark::Damaged)
 }
 
-fn decode_fields(header: &[u8], mut rest: &[u8]) -> Option<Mark> {
+fn decode_fields(major: u16, header: &[u8], mut rest: &[u8]) -> Option<Mark> {
     let (fields, mut crcs) = header.split_at_checked(header.len().checked_sub(FRAME_CRCS)?)?;
     let crc = u32::from_le_bytes(take(&mut crcs)?);
     let header_crc = u32::from_le_bytes(take(&mut crcs)?);
@@ -260,8 +319,12 @@ fn decode_fields(header: &[u8], mut rest: &[u8]) -> Option<Mark> {
     let number = u64::from_le_bytes(take(&mut rest)?);
     let first_mono = u64::from_le_bytes(take(&mut rest)?);
     let last_mono = u64::from_le_bytes(take(&mut rest)?);
-    let first_wall = Time::from_timestamp_micros(i64::from_le_bytes(take(&mut rest)?))?;
-    let last_wall = Time::from_timestamp_micros(i64::from_le_bytes(take(&mut rest)?))?;
+    let first_wall = Time::nearest_to_micros(i64::from_le_bytes(take(&mut rest)?));
+    let last_wall = Time::nearest_to_micros(i64::from_le_bytes(take(&mut rest)?));
+    let start = match major {
+        1 => FrameStart::State,
+        _ => FrameStart::from_fields(u32::from_le_bytes(take(&mut rest)?), u8::from_le_bytes(take(&mut rest)?))?,
+    };
     if raw > MAX_RAW || compressed > MAX_COMPRESSED {
         return None;
     }
@@ -270,8 +333,10 @@ fn decode_fields(header: &[u8], mut rest: &[u8]) -> Option<Mark> {
         raw,
         observations,
         number,
-        first: At { mono: first_mono, wall: first_wall },
-        last: At { mono: last_mono, wall: last_wall },
+        start,
+        // A header may say that a frame ends before it begins; what is searched must be in order.
+        first: At { mono: first_mono.min(last_mono), wall: first_wall.min(last_wall) },
+        last: At { mono: first_mono.max(last_mono), wall: first_wall.max(last_wall) },
     };
     let mut begun = crc32fast::Hasher::new();
     begun.update(fields);

@@ -2,8 +2,10 @@
 //! It must not know the model: a keyframe is JSON that it carries and never looks into.
 //!
 //! A recording is a header, then frames, then an end record (`format.rs` has the bytes). A frame is one zstd frame and can
-//! be decoded alone: it begins with a keyframe, the whole state as it was before the frame's first observation. A writer
-//! that is killed leaves at most one torn frame at the end; a damaged part costs the frames it touches and no other.
+//! be decoded alone. Every few seconds one begins with a keyframe, the whole state as it was before the frame's first
+//! observation; those that follow go on from it, so that a frame can be written every second and costs no state. A writer
+//! that is killed leaves at most one torn frame at the end; a damaged part costs the frames it touches, and those that go on
+//! from them up to the next keyframe.
 
 mod error;
 mod format;
@@ -21,11 +23,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use error::{Damage, FrameFault, Problem, RecordError};
-pub use format::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW, is_recording};
-pub use frame::{Frame, MAX_LINE_LEN, Observations, Packed};
-pub use reader::Reader;
+pub use format::{FORMAT_MAJOR, FORMAT_MINOR, FrameStart, MAX_RAW, is_recording};
+pub use frame::{FRAME_OBSERVATIONS, Frame, Lines, MAX_LINE_LEN, MAX_STATE, Observations, Packed};
+pub use reader::{Reader, State};
 pub use scan::FrameInfo;
-pub use writer::{Writer, create_file};
+pub use writer::{Writer, create_file, create_stdout};
 
 use crate::observation::Time;
 use crate::text::Text;

@@ -7,9 +7,20 @@ use std::path::Path;
 use super::format::{self, Beginning, MAX_FRAME_HEADER, MAX_PREAMBLE, Mark};
 use super::scan::{self, FrameInfo, Scan};
 use super::storage::Storage;
-use super::{Damage, Frame, FrameFault, Header, Problem, RecordError};
+use super::{At, Damage, Frame, FrameFault, FrameStart, Header, MAX_STATE, Problem, RecordError};
 use crate::observation::Time;
 use crate::text::Text;
+
+/// The state that a frame builds on.
+#[derive(Debug)]
+pub struct State {
+    /// The point that it holds for.
+    pub at: At,
+    /// It, as JSON.
+    pub json: String,
+    /// Index of the frame whose observations come first behind it.
+    pub next: usize,
+}
 
 /// A recording that is open for reading.
 #[derive(Debug)]
@@ -91,6 +102,41 @@ impl Reader {
         let spans = self.frames.iter().rposition(|f| f.first.wall <= wall && wall <= f.last.wall);
         let begins = || self.frames.iter().rposition(|f| f.first.wall <= wall);
         spans.or_else(begins).or(if self.frames.is_empty() { None } else { Some(0) })
+    }
+
+    /// The state that the frame of that index builds on.
+    ///
+    /// # Errors
+    /// Those of [`Reader::frame`].
+    pub fn state(&self, index: usize) -> Result<State, RecordError> {
+        let back = self.frames.get(index).map_or(0, |f| f.start.back());
+        let mut next = index.saturating_sub(back as usize);
+        let begins = self.frame(next)?;
+        let is_piece = |index: usize| matches!(self.frames.get(index).map(|f| f.start), Some(FrameStart::Piece { .. }));
+        if !is_piece(next) {
+            return Ok(State { at: begins.at, json: Box::<str>::from(begins.keyframe).into(), next });
+        }
+        let (at, mut json) = (begins.at, String::new());
+        let fault = |at: usize| RecordError::Frame {
+            file: self.storage.name.clone(),
+            number: self.frames.get(at).map_or(0, |f| f.number),
+            at: self.frames.get(at).map_or(0, |f| f.offset),
+            why: FrameFault::Pieces,
+        };
+        let mut frame = begins;
+        loop {
+            let piece: String = serde_json::from_str(frame.keyframe.get()).map_err(|_| fault(next))?;
+            if json.len() + piece.len() > MAX_STATE {
+                return Err(fault(next));
+            }
+            json += &piece;
+            let is_last = matches!(self.frames.get(next).map(|f| f.start), Some(FrameStart::Piece { last: true, .. }));
+            next += 1;
+            if is_last {
+                return Ok(State { at, json, next });
+            }
+            frame = self.frame(next)?;
+        }
     }
 
     /// Decodes the frame of that index, alone.

@@ -3,7 +3,7 @@
 
 use super::format::{self, FrameHead, MARK, MAX_FRAME_HEADER, MAX_RAW, Mark};
 use super::storage::Storage;
-use super::{At, Damage, Problem, RecordError};
+use super::{At, Damage, FrameStart, Problem, RecordError};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
@@ -23,6 +23,8 @@ pub struct FrameInfo {
     pub raw_len: u32,
     /// Number of observations.
     pub observations: u32,
+    /// Where the state comes from that its observations build on: that frame is in the same list.
+    pub start: FrameStart,
     /// The earliest of each clock, to the microsecond: the keyframe's, as a rule.
     pub first: At,
     /// The latest of each clock, to the microsecond.
@@ -81,6 +83,58 @@ struct Walk<'a> {
     budget: u64,
 }
 
+/// Consecutive frames that build on one state.
+#[derive(Default)]
+struct Group {
+    /// Number of the frame in which the state begins, and of the one that must come next.
+    numbers: Option<(u64, u64)>,
+    /// The state is whole.
+    whole: bool,
+    /// Pieces of a state that is not whole yet.
+    pieces: Vec<FrameInfo>,
+    /// Frames that can be read.
+    ready: Vec<FrameInfo>,
+}
+
+impl Group {
+    fn begin(frame: FrameInfo) -> Self {
+        let numbers = Some((frame.number, frame.number.saturating_add(1)));
+        let mut group = Self { numbers, ..Self::default() };
+        group.take(frame);
+        group
+    }
+
+    /// Takes the next frame, or gives it back where it does not belong here.
+    fn add(&mut self, frame: FrameInfo) -> Result<(), FrameInfo> {
+        let is_piece = matches!(frame.start, FrameStart::Piece { .. });
+        let base = frame.number.checked_sub(u64::from(frame.start.back()));
+        match self.numbers {
+            Some((first, next)) if base == Some(first) && frame.number == next && is_piece != self.whole => {
+                self.numbers = Some((first, next.saturating_add(1)));
+                self.take(frame);
+                Ok(())
+            }
+            _ => {
+                self.numbers = None;
+                Err(frame)
+            }
+        }
+    }
+
+    fn take(&mut self, frame: FrameInfo) {
+        self.pieces.push(frame);
+        self.whole |= !matches!(frame.start, FrameStart::Piece { last: false, .. });
+        if self.whole {
+            self.ready.append(&mut self.pieces);
+        }
+    }
+
+    /// The pieces that are left over.
+    fn close(&mut self) -> Vec<FrameInfo> {
+        std::mem::take(&mut self.pieces)
+    }
+}
+
 struct EndRecord {
     at: u64,
     len: u64,
@@ -120,7 +174,7 @@ impl Walk<'_> {
     fn frame(&mut self, at: u64, len: u64, head: &FrameHead) {
         self.close(at);
         self.early_end();
-        let FrameHead { number, raw, observations, first, last, .. } = *head;
+        let FrameHead { number, raw, observations, start, first, last, .. } = *head;
         let expected = self.found.frames.last().map_or(0, |f| f.number.saturating_add(1));
         if number < expected {
             return self.problem(at, len, Damage::OutOfOrder { number });
@@ -128,7 +182,7 @@ impl Walk<'_> {
         if number > expected {
             self.problem(at, 0, Damage::Missing { first: expected, count: number - expected });
         }
-        self.found.frames.push(FrameInfo { number, offset: at, len, raw_len: raw, observations, first, last });
+        self.found.frames.push(FrameInfo { number, offset: at, len, raw_len: raw, observations, start, first, last });
     }
 
     fn early_end(&mut self) {
@@ -156,7 +210,31 @@ impl Walk<'_> {
             }
             Some(_) => {}
         }
+        self.keep_what_has_a_state();
         self.found.problems.sort_by_key(|p| p.at);
+    }
+
+    /// Leaves out the frames whose state, or a frame on the way from it, is not there.
+    fn keep_what_has_a_state(&mut self) {
+        let mut group = Group::default();
+        let all = std::mem::take(&mut self.found.frames);
+        let (mut left_out, mut kept) = (Vec::new(), Vec::with_capacity(all.len()));
+        for frame in all {
+            if frame.start.back() == 0 {
+                left_out.append(&mut group.close());
+                group = Group::begin(frame);
+            } else if let Err(frame) = group.add(frame) {
+                left_out.push(frame);
+            }
+            kept.append(&mut group.ready);
+        }
+        left_out.append(&mut group.close());
+        self.found.frames = kept;
+        for run in left_out.chunk_by(|a, b| a.offset + a.len == b.offset) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let len = last.offset + last.len - first.offset;
+            self.problem(first.offset, len, Damage::NoState { first: first.number, count: run.len() as u64 });
+        }
     }
 
     fn problem(&mut self, at: u64, len: u64, what: Damage) {

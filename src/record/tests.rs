@@ -11,6 +11,7 @@ use super::*;
 use crate::observation::{Fact, Observation, Sequencer, Source};
 
 mod damage;
+mod groups;
 
 fn wall(s: u64) -> Time {
     Time::from_timestamp(1_772_366_400 + s as i64, 123_456_789).unwrap()
@@ -99,7 +100,7 @@ fn what_is_written_is_read_back() {
 #[test]
 fn a_wall_time_is_found() {
     let reader = open(SMALL.0.as_slice()).unwrap();
-    let far = chrono::TimeDelta::days(1);
+    let far = crate::time::TimeDelta::days(1);
     assert_eq!(reader.find(wall(0) - far), Some(0));
     assert_eq!([0, 3, 5, 10, 12, 19, 20, 99].map(|s| reader.find(wall(s)).unwrap()), [0, 0, 0, 1, 1, 1, 2, 2]);
     let none = Writer::create(Vec::new(), &header()).unwrap().finish().unwrap();
@@ -147,9 +148,9 @@ fn a_file_is_read_on_demand_and_never_overwritten() {
 #[test]
 fn a_newer_format_is_refused_by_name() {
     let (mut bytes, ends) = SMALL.clone();
-    let line = br#"{"format":"2.0","program":"kpodtrace 7.1.0","shape":{"is":"new"}}"#;
+    let line = br#"{"format":"3.0","program":"kpodtrace 7.1.0","shape":{"is":"new"}}"#;
     let mut newer = bytes[..8].to_vec();
-    newer.extend([2, 0, 0, 0]);
+    newer.extend([3, 0, 0, 0]);
     newer.extend((line.len() as u32).to_le_bytes());
     let mut crc = crc32fast::Hasher::new();
     crc.update(&newer);
@@ -158,16 +159,16 @@ fn a_newer_format_is_refused_by_name() {
     newer.extend(line);
     newer.extend(bytes.drain(ends[0]..));
     let error = open(newer).unwrap_err().to_string();
-    let said = "test was written by kpodtrace 7.1.0 in format 2, this program reads up to format 1: use kpodtrace 7.1.0 or later";
+    let said = "test was written by kpodtrace 7.1.0 in format 3, this program reads up to format 2: use kpodtrace 7.1.0 or later";
     assert_eq!(error, said);
 }
 
 #[test]
 fn a_later_minor_version_may_lengthen_the_frame_header() {
     let (bytes, ends) = &*SMALL;
-    let (fields, payload) = (&bytes[ends[0]..ends[0] + 64], &bytes[ends[0] + 72..ends[1]]);
+    let (fields, payload) = (&bytes[ends[0]..ends[0] + 69], &bytes[ends[0] + 77..ends[1]]);
     let mut frame = fields.to_vec();
-    frame[10..12].copy_from_slice(&80u16.to_le_bytes());
+    frame[10..12].copy_from_slice(&85u16.to_le_bytes());
     frame.extend(*b"addition");
     let crc = crc32fast::hash(&[&frame, payload].concat());
     frame.extend(crc.to_le_bytes());

@@ -152,7 +152,7 @@ impl SourceNews {
 /// systemd's word on the units of kubelet and runtime.
 fn machine(moment: &Moment, out: &mut String) {
     let machine = &moment.snapshot.machine;
-    let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(chrono::TimeDelta::zero()));
+    let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(crate::time::TimeDelta::zero()));
     let orphaned = &moment.snapshot.orphaned;
     if machine.units.is_empty() && machine.boot.is_none() && orphaned.is_empty() {
         return;

@@ -1,10 +1,9 @@
 //! Owns the stream of events as text.
 //! It must not fold anything: the view has.
 
-use chrono::TimeDelta;
-
 use super::columns::{Align, Columns};
 use crate::pipeline::human_duration;
+use crate::time::TimeDelta;
 use crate::view::{EventLine, Moment};
 
 /// The table, newest first; with a width the message is cut to it.

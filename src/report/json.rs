@@ -1,7 +1,6 @@
 //! Owns what all JSON documents have in common: version, times, the node, sources, alarms, evidence.
 //! It must not leave a documented scalar out: what is not known is null. `docs/json.md` names every field.
 
-use chrono::{SecondsFormat, SubsecRound};
 use serde::{Serialize, Serializer};
 
 use crate::model::Alarm;
@@ -19,7 +18,7 @@ pub struct Stamp(pub Time);
 
 impl Serialize for Stamp {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.0.trunc_subsecs(3).to_rfc3339_opts(SecondsFormat::AutoSi, true))
+        s.serialize_str(&self.0.trunc_millis().to_rfc3339())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Owns the document `PlegReport`.
 //! It must not print a quantile without saying that it is interpolated.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use serde::Serialize;
 
 use super::json::{Head, Stamp, Surroundings, call_name, known, stamp, surroundings};

@@ -1,11 +1,10 @@
 //! Owns the report on the node as text: what is wrong first, then what it has left, then who would die first.
 //! It must not hide that something is not known.
 
-use chrono::TimeDelta;
-
 use super::columns::{Align, Columns};
 use crate::objects::Quantity;
 use crate::pipeline::human_duration;
+use crate::time::TimeDelta;
 use crate::view::{Moment, NodeView, ResourceLine, Threshold, Victim, amount_text, bytes, clock};
 
 /// Pods printed of each order.

@@ -72,8 +72,9 @@ fn all(moment: &Moment) -> Vec<Note> {
     notes.extend(header.unverified.into_iter().map(|who| plain(format!("{who}: TLS not verified"))));
     for dropped in header.sources.iter().filter(|s| s.dropped > 0) {
         let name = dropped.source.name();
-        let text = format!("{name}: {} lines were dropped", dropped.dropped);
-        notes.push(Note { about: format!("{name} drops lines"), text });
+        let what = if dropped.source == Source::ApiEvents { "older events" } else { "lines" };
+        let text = format!("{name}: {} {what} were dropped", dropped.dropped);
+        notes.push(Note { about: format!("{name} drops {what}"), text });
     }
     let missing: Vec<&str> = Source::ALL.into_iter().filter(|s| is_missing(moment, *s)).map(Source::name).collect();
     if !missing.is_empty() {

@@ -1,13 +1,12 @@
 //! Owns the PLEG report as text: the verdict, our own calls, relists by window, runtime operations.
 //! It must not hide that a number is interpolated or old.
 
-use chrono::TimeDelta;
-
 use super::columns::{Align, Columns};
 use super::kubelet::kubelet_text;
 use super::verdict::{metrics_silent, sentence};
 use crate::model::{OperationWindow, RelistWindow};
 use crate::pipeline::human_duration;
+use crate::time::TimeDelta;
 use crate::view::{KubeletView, Moment, PlegView, clock, milliseconds};
 
 /// Windows that are printed.

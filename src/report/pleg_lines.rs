@@ -1,12 +1,11 @@
 //! Owns the lines of `pleg --watch`: how PLEG does, in the manner of vmstat.
 //! It must not print a line that says the same as the one before.
 
-use chrono::TimeDelta;
-
 use super::columns::{Align, Columns};
 use super::pleg::{per_second, quantile, rate};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::time::TimeDelta;
 use crate::view::{Moment, PlegView, clock, milliseconds};
 
 /// Shortest time between two lines that only our own calls are news of, seconds: as often as the metrics are read.

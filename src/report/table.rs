@@ -117,7 +117,7 @@ fn more(placed: Option<&Placed>, row: &Row, now: Time) -> [String; 2] {
 
 /// Time of day, with the date when that is another one.
 fn moment_of(at: Time, now: Time) -> String {
-    if at.date_naive() == now.date_naive() { clock(at) } else { at.format("%Y-%m-%dT%H:%M:%SZ").to_string() }
+    if at.is_same_day(now) { clock(at) } else { at.format("%Y-%m-%dT%H:%M:%SZ").to_string() }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Owns the sentence with which a PLEG report begins.
 //! It must not decide how PLEG is: the view has decided that.
 
-use chrono::TimeDelta;
-
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
+use crate::time::TimeDelta;
 use crate::view::{Moment, PlegView, clock, milliseconds};
 
 /// What is said of PLEG, in one sentence that names the numbers it rests on.

@@ -1,31 +1,38 @@
-//! Owns where a recording's frames are cut, and the keyframe that each begins with.
+//! Owns where a recording's frames are cut, and which of them begin with a state.
 //! It must not change an observation, nor hold more than one frame.
 
 use std::io::Write;
 
 use crate::model::Model;
 use crate::observation::Observation;
-use crate::record::{At, RecordError, Writer};
-
-/// Most observations in one frame: what a reader holds at once.
-const FRAME_OBSERVATIONS: usize = 4096;
+use crate::record::{At, Lines, Packed, RecordError, Writer};
 
 /// The frame that is being filled.
 pub(super) struct Cutter {
-    /// Longest time that one frame covers, microseconds: what seeking has to replay at most.
+    /// Longest time between two states, microseconds: what seeking has to replay at most.
     length: u64,
-    /// The model as it was before the first observation that waits.
-    keyframe: Option<(At, Model)>,
-    waiting: Vec<Observation>,
+    /// The model as it was before the first observation that waits, where a state is due.
+    state: Option<Model>,
+    /// When the last state was.
+    state_at: Option<u64>,
+    /// When the first observation that waits was.
+    begins: Option<At>,
+    waiting: Lines,
+    left_out: u64,
 }
 
 impl Cutter {
-    /// Cuts frames of at most `length` microseconds.
+    /// Keeps a state every `length` microseconds.
     pub fn new(length: u64) -> Self {
-        Self { length, keyframe: None, waiting: Vec::new() }
+        Self { length, state: None, state_at: None, begins: None, waiting: Lines::default(), left_out: 0 }
     }
 
-    /// Takes an observation; `model` is the state before it. A frame that it does not belong to any more is written.
+    /// Observations so far that were too long for a recording.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Takes an observation; `model` is the state before it. What it does not belong to any more is written.
     pub fn observe<W: Write>(
         &mut self,
         writer: &mut Writer<W>,
@@ -33,22 +40,38 @@ impl Cutter {
         observation: &Observation,
     ) -> Result<(), RecordError> {
         let mono = observation.stamp.mono;
-        let full = self.keyframe.as_ref().is_some_and(|(at, _)| mono >= at.mono.saturating_add(self.length));
-        if full || self.waiting.len() >= FRAME_OBSERVATIONS {
+        let is_due = self.state_at.is_none_or(|at| mono >= at.saturating_add(self.length));
+        if is_due || self.waiting.is_full() {
             self.flush(writer)?;
         }
-        self.keyframe.get_or_insert_with(|| (At { mono, wall: observation.stamp.wall }, model.clone()));
-        self.waiting.push(observation.clone());
+        match self.waiting.push(observation) {
+            Ok(()) => {}
+            // The recording goes on without what no reader would take.
+            Err(RecordError::TooLarge { .. }) => {
+                self.left_out += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+        if is_due {
+            self.state = Some(model.clone());
+            self.state_at = Some(mono);
+        }
+        self.begins.get_or_insert(At { mono, wall: observation.stamp.wall });
         Ok(())
     }
 
     /// Writes what waits.
     pub fn flush<W: Write>(&mut self, writer: &mut Writer<W>) -> Result<(), RecordError> {
-        if let Some((at, model)) = self.keyframe.take() {
-            writer.frame(at, &model, &self.waiting)?;
-            self.waiting.clear();
-        }
-        Ok(())
+        let Some(at) = self.begins.take() else { return Ok(()) };
+        let waiting = std::mem::take(&mut self.waiting);
+        let frames = match self.state.take().map(|model| Packed::state(at, &model, &waiting)) {
+            Some(Ok(frames)) => frames,
+            // What is too long for a state is recorded from the last one on, as far back as that may be.
+            Some(Err(RecordError::TooLarge { .. })) | None => vec![Packed::after(at, &waiting)?],
+            Some(Err(error)) => return Err(error),
+        };
+        frames.iter().try_for_each(|frame| writer.packed(frame))
     }
 }
 
@@ -79,7 +102,8 @@ mod tests {
         };
         assert_eq!(frames(30, 7, 10), [0, 30, 60]);
         assert_eq!(frames(10, 3, 10), [0, 10, 20]);
-        assert_eq!(frames(u64::MAX, FRAME_OBSERVATIONS as u64 + 1, 1), [0, FRAME_OBSERVATIONS as u64]);
+        let full = crate::record::FRAME_OBSERVATIONS as u64;
+        assert_eq!(frames(u64::MAX, full + 1, 1), [0, full]);
         assert!(frames(10, 0, 1).is_empty());
     }
 }

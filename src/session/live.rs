@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::recorder::Recorder;
+use super::recorder::{Recorded, Recorder};
 use crate::diagnose::Rounds;
 use crate::model::{FirstList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
@@ -80,6 +80,9 @@ impl Live {
                     break;
                 }
             }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.write_due()?;
         }
         Ok(changed)
     }
@@ -153,11 +156,11 @@ impl Live {
         Moment::new(snapshot, &mut self.rounds, now)
     }
 
-    /// Ends the recording, if there is one; gives its frames and bytes.
+    /// Ends the recording, if there is one.
     ///
     /// # Errors
     /// When the recording cannot be written.
-    pub fn finish(self) -> Result<Option<(u64, u64)>, RecordError> {
+    pub fn finish(self) -> Result<Option<Recorded>, RecordError> {
         self.recorder.map(Recorder::finish).transpose()
     }
 }

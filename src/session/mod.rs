@@ -18,20 +18,28 @@ pub use crate::record::import::{LogFile, LogOf};
 pub use convert::write_recording;
 pub use live::Live;
 pub use recorded_log::RecordedLog;
-pub use recorder::Recorder;
+pub use recorder::{Recorded, Recorder};
 
 use crate::diagnose::Rounds;
 use crate::model::Model;
-use crate::observation::Time;
+use crate::observation::{Stamp, Time};
 use crate::record::import::{ImportError, Skipped, examine};
-use crate::record::{Problem, RecordError};
+use crate::record::{At, Problem, RecordError};
 use crate::runbook::Runbook;
 use crate::text::Text;
+use crate::time::TimeDelta;
 use crate::view::Moment;
 use tape::{Item, Tape};
 
 /// The recording of six minutes of a real node that `kpodtrace demo` plays.
 static DEMO: &[u8] = include_bytes!("../../assets/demo/incident.kpt");
+
+/// Difference between the clock that never jumps and the wall clock from which on the latter was set.
+const CLOCK_STEP: TimeDelta = TimeDelta::seconds(1);
+
+/// Time without any observation after which a walk goes to the next one at once, microseconds: a source that lives tells
+/// something every minute at least.
+const QUIET_US: u64 = 600_000_000;
 
 /// How long a looping session shows its end before it begins again.
 const LOOP_PAUSE: Duration = Duration::from_secs(3);
@@ -68,6 +76,8 @@ pub struct Session {
     rounds: Rounds,
     /// Position on the input's own clock, microseconds.
     at: u64,
+    /// Where the last observation stood on it.
+    heard: u64,
     /// Wall time that belongs to `at`.
     now: Time,
     speed: f64,
@@ -86,7 +96,7 @@ impl Session {
     /// When the input cannot be read or holds nothing that is understood.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         let mut session = Self::on(Tape::open(path)?)?;
-        session.seek(session.span().1)?;
+        session.seek_end()?;
         Ok(session)
     }
 
@@ -101,9 +111,8 @@ impl Session {
         subject: &str,
     ) -> Result<Self, SessionError> {
         let imported = examine(objects, logs, now, subject)?;
-        let end = imported.end;
         let mut session = Self::on(Tape::imported("files", imported))?;
-        session.seek(end)?;
+        session.seek_end()?;
         Ok(session)
     }
 
@@ -120,9 +129,19 @@ impl Session {
     fn on(tape: Tape) -> Result<Self, SessionError> {
         let now = tape.span().0;
         let (model, rounds) = (Model::default(), Rounds::default());
-        let mut session =
-            Self { tape, model, rounds, at: 0, now, speed: 1.0, looping: false, rest: Duration::ZERO, deadline: None };
-        session.seek(now)?;
+        let mut session = Self {
+            tape,
+            model,
+            rounds,
+            at: 0,
+            heard: 0,
+            now,
+            speed: 1.0,
+            looping: false,
+            rest: Duration::ZERO,
+            deadline: None,
+        };
+        session.rewind()?;
         Ok(session)
     }
 
@@ -131,7 +150,7 @@ impl Session {
         self.rounds = own.map_or_else(Rounds::default, Rounds::with);
     }
 
-    /// Begin and end of the input.
+    /// The earliest and the latest wall time of the input: begin and end, unless the clock was set meanwhile.
     pub fn span(&self) -> (Time, Time) {
         self.tape.span()
     }
@@ -171,21 +190,67 @@ impl Session {
         self.tape.not_understood()
     }
 
-    /// Moves to a time of the input, forwards or backwards: all that was observed until then, and nothing later.
+    /// Moves to a time of the input, forwards or backwards: all that was observed until then, and nothing later. Of several
+    /// moments at which the clock showed that time, to the last; where it skipped that time, to the moment before.
     ///
     /// # Errors
     /// When a recording's frame cannot be read.
     pub fn seek(&mut self, to: Time) -> Result<(), SessionError> {
-        let (begin, end) = self.span();
-        let to = to.clamp(begin, end);
-        self.model = self.tape.seek(to)?;
-        self.rounds.forget();
-        self.at = self.tape.mono_at(to);
-        self.now = to;
-        while let Some(item) = self.tape.next_until(|stamp| stamp.wall <= to)? {
+        let (earliest, latest) = self.span();
+        let to = to.clamp(earliest, latest);
+        let (model, at, before) = self.tape.seek(to)?;
+        self.begin_with(model, at);
+        for _ in 0..before {
+            if let Some(item) = self.tape.next_until(|_| true)? {
+                self.take(item);
+            }
+        }
+        let left = u64::try_from((to - self.now).num_microseconds()).unwrap_or_default();
+        let limit = self.tape.limit(self.at);
+        self.advance(self.at.saturating_add(left).min(limit));
+        self.now = if is_near(self.now, to) { to } else { self.now };
+        Ok(())
+    }
+
+    /// Moves to the begin of the input.
+    ///
+    /// # Errors
+    /// When a recording's first frame cannot be read.
+    pub fn rewind(&mut self) -> Result<(), SessionError> {
+        let (model, at) = self.tape.rewind()?;
+        self.begin_with(model, at);
+        while let Some(item) = self.tape.next_until(|stamp| stamp.mono <= at.mono)? {
             self.take(item);
         }
         Ok(())
+    }
+
+    /// Moves to the end of the input.
+    ///
+    /// # Errors
+    /// When a recording's last frame cannot be read.
+    pub fn seek_end(&mut self) -> Result<(), SessionError> {
+        let (model, at) = self.tape.seek_end()?;
+        self.begin_with(model, at);
+        while let Some(item) = self.tape.next_until(|_| true)? {
+            self.take(item);
+        }
+        let limit = self.tape.limit(self.at);
+        self.advance(limit);
+        self.settle_at_end();
+        Ok(())
+    }
+
+    fn begin_with(&mut self, model: Model, at: At) {
+        self.model = model;
+        self.rounds.forget();
+        (self.at, self.now, self.heard) = (at.mono, at.wall, at.mono);
+        self.rest = Duration::ZERO;
+    }
+
+    /// True at the end of the input.
+    pub fn is_over(&self) -> bool {
+        self.tape.is_over(self.at)
     }
 
     /// Lets `elapsed` of real time pass. True when anything was observed.
@@ -193,34 +258,71 @@ impl Session {
     /// # Errors
     /// When a recording's frame cannot be read.
     pub fn pass(&mut self, elapsed: Duration) -> Result<bool, SessionError> {
-        let (begin, end) = self.span();
-        let step = elapsed.as_secs_f64() * self.speed;
-        if self.now >= end {
+        if self.is_over() {
             self.rest += elapsed;
             if !self.looping || self.rest < LOOP_PAUSE {
                 return Ok(false);
             }
-            self.rest = Duration::ZERO;
-            self.seek(begin)?;
+            self.rewind()?;
             return Ok(true);
         }
-        let step = (step * 1e6).min(1e15) as u64;
-        self.at = self.at.saturating_add(step);
-        let step = chrono::TimeDelta::microseconds(step as i64);
-        self.now = self.now.checked_add_signed(step).unwrap_or(end).min(end);
-        let at = self.at;
+        self.play_to(self.at.saturating_add((elapsed.as_secs_f64() * self.speed * 1e6).min(1e15) as u64))
+    }
+
+    /// Moves on to where the next observation is due, waiting makes something true, or it is `wanted`, whichever is first, and
+    /// at least by `least`: nothing is looked at in between, however long that is.
+    ///
+    /// # Errors
+    /// When a recording's frame cannot be read.
+    pub fn step(&mut self, wanted: Option<Time>, least: Duration) -> Result<(), SessionError> {
+        let until = |at: Time| u64::try_from((at - self.now).num_microseconds()).unwrap_or_default();
+        // Where nothing was recorded for long, nothing is known of what waiting made true.
+        let is_quiet = self.at.saturating_sub(self.heard) >= QUIET_US;
+        let times = [wanted, self.deadline].into_iter().flatten().filter(|_| !is_quiet);
+        let times = times.map(|at| until(at).saturating_add(1));
+        let next = times.chain([self.tape.limit(self.at).saturating_sub(self.at)]).min().unwrap_or_default();
+        let least = u64::try_from(least.as_micros()).unwrap_or(u64::MAX);
+        self.play_to(self.at.saturating_add(next.max(least)))?;
+        Ok(())
+    }
+
+    fn play_to(&mut self, to: u64) -> Result<bool, SessionError> {
         let mut changed = false;
-        while let Some(item) = self.tape.next_until(|stamp| stamp.mono <= at)? {
+        while let Some(item) = self.tape.next_until(|stamp| stamp.mono <= to)? {
             self.take(item);
             changed = true;
         }
+        let limit = self.tape.limit(self.at);
+        self.advance(to.min(limit));
+        self.settle_at_end();
         Ok(changed)
+    }
+
+    /// Moves both clocks on, to `to` of the input's own.
+    fn advance(&mut self, to: u64) {
+        let step = to.saturating_sub(self.at);
+        self.at += step;
+        self.now += TimeDelta::microseconds(i64::try_from(step).unwrap_or(i64::MAX));
+    }
+
+    /// The end is given to the nanosecond, the way there is counted in microseconds.
+    fn settle_at_end(&mut self) {
+        let end = self.tape.end().wall;
+        if self.is_over() && is_near(self.now, end) {
+            self.now = end;
+        }
     }
 
     fn take(&mut self, item: Item) {
         match item {
             Item::Observation(observation) => {
-                self.at = self.at.max(observation.stamp.mono);
+                let Stamp { mono, wall, .. } = observation.stamp;
+                self.advance(mono);
+                self.heard = self.heard.max(mono);
+                // What was stamped before something else that was taken in already says nothing of a step of the clock.
+                if mono == self.at && !is_near(self.now, wall) {
+                    self.now = wall;
+                }
                 self.model.apply(*observation);
             }
             Item::State(model) => self.model = *model,
@@ -231,7 +333,7 @@ impl Session {
     /// second.
     pub fn wake_in(&mut self) -> Duration {
         let observation = self.tape.peek().map(|stamp| stamp.mono.saturating_sub(self.at) as f64);
-        let deadline = self.deadline.map(|at| (at - self.now).num_microseconds().unwrap_or(i64::MAX).max(0) as f64);
+        let deadline = self.deadline.map(|at| (at - self.now).num_microseconds().max(0) as f64);
         let due = [observation, deadline].into_iter().flatten().fold(1e6, |a: f64, b| a.min(b / self.speed));
         Duration::from_micros(due as u64)
     }
@@ -243,4 +345,8 @@ impl Session {
         self.deadline = moment.next_change();
         moment
     }
+}
+
+fn is_near(a: Time, b: Time) -> bool {
+    (a - b).abs() <= CLOCK_STEP
 }

@@ -1,5 +1,5 @@
 //! Owns an input as a tape: observations in order, and a way to any moment of it.
-//! It must not apply anything: it hands out a model to begin with, and what follows.
+//! It must not decide what is shown: it hands out a model to begin with, and what follows.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -9,7 +9,7 @@ use super::SessionError;
 use crate::model::Model;
 use crate::observation::{Observation, Stamp, Time};
 use crate::record::import::{Imported, Skipped, import};
-use crate::record::{Problem, Reader, RecordError};
+use crate::record::{At, Problem, Reader, State};
 use crate::text::Text;
 
 /// Where the observations come from.
@@ -29,8 +29,11 @@ pub(super) enum Item {
 pub(super) struct Tape {
     name: String,
     input: Input,
-    begin: Time,
-    end: Time,
+    begin: At,
+    /// The end as the input has it; for a recording its clocks may be anything.
+    end: At,
+    /// The earliest and the latest wall time.
+    span: (Time, Time),
     /// Frame whose observations wait, for a recording.
     frame: usize,
     waiting: VecDeque<Observation>,
@@ -53,7 +56,10 @@ impl Tape {
         let Imported { observations, begin, end, node, skipped } = imported;
         let input = Input::Import { all: observations, next: 0, skipped, node };
         let (name, waiting) = (name.to_owned(), VecDeque::new());
-        Self { name, input, begin, end, frame: 0, waiting, state: None, unknown: 0, malformed: 0 }
+        let span = (begin.min(end), begin.max(end));
+        let end = At { mono: u64::try_from((end - begin).num_microseconds()).unwrap_or_default(), wall: end };
+        let begin = At { mono: 0, wall: begin };
+        Self { name, input, begin, end, span, frame: 0, waiting, state: None, unknown: 0, malformed: 0 }
     }
 
     pub fn recording(name: &str, bytes: &'static [u8]) -> Result<Self, SessionError> {
@@ -62,14 +68,40 @@ impl Tape {
 
     fn from_reader(name: String, reader: Reader) -> Result<Self, SessionError> {
         let began = reader.header().began;
-        let begin = reader.frames().iter().map(|f| f.first.wall).min().unwrap_or(began);
-        let end = reader.frames().iter().map(|f| f.last.wall).max().unwrap_or(began);
-        let input = Input::Recording(Box::new(reader));
-        Ok(Self { name, input, begin, end, frame: 0, waiting: VecDeque::new(), state: None, unknown: 0, malformed: 0 })
+        let frames = reader.frames();
+        let earliest = frames.iter().map(|f| f.first.wall).min().unwrap_or(began);
+        let latest = frames.iter().map(|f| f.last.wall).max().unwrap_or(began);
+        let begin = frames.first().map_or(At { mono: 0, wall: began }, |f| f.first);
+        let end = frames.last().map_or(begin, |f| f.last);
+        let (input, span, waiting) = (Input::Recording(Box::new(reader)), (earliest, latest), VecDeque::new());
+        Ok(Self { name, input, begin, end, span, frame: 0, waiting, state: None, unknown: 0, malformed: 0 })
     }
 
+    /// The earliest and the latest wall time: not always begin and end, for the clock may have been set.
     pub fn span(&self) -> (Time, Time) {
-        (self.begin, self.end)
+        self.span
+    }
+
+    /// The end, on both clocks.
+    pub fn end(&self) -> At {
+        self.end
+    }
+
+    /// Nothing comes any more behind that point of the input's own clock.
+    pub fn is_over(&self, mono: u64) -> bool {
+        match &self.input {
+            Input::Recording(_) => self.waiting.is_empty() && !self.has_more(),
+            Input::Import { all, next, .. } => *next >= all.len() && mono >= self.end.mono,
+        }
+    }
+
+    /// How far the input's own clock may go before the next observation: past the last one of a recording there is nothing.
+    pub fn limit(&mut self, mono: u64) -> u64 {
+        let next = self.peek().map(|stamp| stamp.mono);
+        match &self.input {
+            Input::Recording(_) => next.unwrap_or(mono),
+            Input::Import { .. } => next.unwrap_or(self.end.mono),
+        }
     }
 
     pub fn node(&self) -> &Text {
@@ -97,29 +129,42 @@ impl Tape {
         (self.unknown, self.malformed)
     }
 
-    /// The model to begin with for a moment, and the tape set to what follows it.
-    pub fn seek(&mut self, to: Time) -> Result<Model, SessionError> {
-        self.waiting.clear();
-        self.state = None;
-        let frame = match &mut self.input {
-            Input::Import { next, .. } => {
-                *next = 0;
-                return Ok(Model::default());
+    /// The model to begin with for a moment, the point that it is of, how many observations come before the moment, and the
+    /// tape set to them.
+    pub fn seek(&mut self, to: Time) -> Result<(Model, At, usize), SessionError> {
+        let (model, at) = match &self.input {
+            Input::Import { .. } => self.rewind()?,
+            Input::Recording(reader) => {
+                let frame = reader.find(to).unwrap_or(0);
+                self.load(frame)?
             }
-            Input::Recording(reader) => reader.find(to).unwrap_or(0),
         };
-        self.load(frame)
+        // The last time that the clock showed it: it may have been set back.
+        let before = match &self.input {
+            Input::Import { all, .. } => all.iter().rposition(|o| o.stamp.wall <= to),
+            Input::Recording(_) => self.waiting.iter().rposition(|o| o.stamp.wall <= to),
+        };
+        Ok((model, at, before.map_or(0, |last| last + 1)))
     }
 
-    /// The input's own clock at a wall time, as the observation before it has it.
-    pub fn mono_at(&self, to: Time) -> u64 {
-        let first = match &self.input {
-            Input::Recording(reader) => reader.frames().get(self.frame.saturating_sub(1)).map(|f| f.first),
-            Input::Import { .. } => None,
-        };
-        let (mono, wall) = first.map_or((0, self.begin), |at| (at.mono, at.wall));
-        let after = (to - wall).num_microseconds().unwrap_or(0).max(0);
-        mono.saturating_add(after as u64)
+    /// The model to begin with at the begin, the point that it is of, and the tape set to what follows.
+    pub fn rewind(&mut self) -> Result<(Model, At), SessionError> {
+        if let Input::Import { next, .. } = &mut self.input {
+            *next = 0;
+            return Ok((Model::default(), self.begin));
+        }
+        self.load(0)
+    }
+
+    /// The model to begin with for the end, the point that it is of, and the tape set to what follows.
+    pub fn seek_end(&mut self) -> Result<(Model, At), SessionError> {
+        match &self.input {
+            Input::Import { .. } => self.rewind(),
+            Input::Recording(reader) => {
+                let last = reader.frames().len().saturating_sub(1);
+                self.load(last)
+            }
+        }
     }
 
     /// The stamp of the next observation.
@@ -170,40 +215,50 @@ impl Tape {
         if follows {
             self.decode(self.frame)?;
         } else {
-            self.state = Some(Box::new(self.load(self.frame)?));
+            self.state = Some(Box::new(self.load(self.frame)?.0));
         }
         Ok(())
     }
 
-    fn load(&mut self, frame: usize) -> Result<Model, SessionError> {
-        let (keyframe, program) = match self.decode(frame)? {
-            Some(found) => found,
-            None => return Ok(Model::default()),
-        };
-        let mut model: Model = serde_json::from_str(&keyframe).map_err(|why| SessionError::Keyframe {
+    /// The state before a frame's observations, the point that it is of, and the tape set to them.
+    fn load(&mut self, frame: usize) -> Result<(Model, At), SessionError> {
+        self.waiting.clear();
+        self.state = None;
+        let Input::Recording(reader) = &self.input else { return Ok((Model::default(), self.begin)) };
+        if frame >= reader.frames().len() {
+            return Ok((Model::default(), self.begin));
+        }
+        let State { mut at, json, next } = reader.state(frame)?;
+        let mut model: Model = serde_json::from_str(&json).map_err(|why| SessionError::Keyframe {
             file: self.name.clone(),
             frame,
             why: why.to_string(),
-            program,
+            program: reader.header().program.clone(),
         })?;
+        drop(json);
         model.reindex();
-        Ok(model)
+        for before in next..frame {
+            self.decode(before)?;
+            for observation in self.waiting.drain(..) {
+                let Stamp { mono, wall, .. } = observation.stamp;
+                at = if mono >= at.mono { At { mono, wall } } else { at };
+                model.apply(observation);
+            }
+        }
+        self.decode(frame)?;
+        Ok((model, at))
     }
 
-    /// Puts a frame's observations in line; gives its keyframe and who wrote it.
-    fn decode(&mut self, frame: usize) -> Result<Option<(String, Text)>, SessionError> {
-        let Input::Recording(reader) = &self.input else { return Ok(None) };
-        if frame >= reader.frames().len() {
-            return Ok(None);
-        }
+    /// Puts a frame's observations in line.
+    fn decode(&mut self, frame: usize) -> Result<(), SessionError> {
+        let Input::Recording(reader) = &self.input else { return Ok(()) };
+        let read = reader.frame(frame)?;
         self.frame = frame + 1;
-        let read: Result<_, RecordError> = reader.frame(frame);
-        let read = read?;
         let mut observations = read.observations();
         self.waiting.extend(&mut observations);
         self.unknown += observations.unknown();
         self.malformed += observations.malformed();
-        Ok(Some((read.keyframe.get().to_owned(), reader.header().program.clone())))
+        Ok(())
     }
 }
 

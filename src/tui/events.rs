@@ -8,7 +8,7 @@
 //! the message of the selected one, in full
 //! ```
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -1,7 +1,7 @@
 //! Owns what feeds the kubelet's sync loop, and what comes out of it: pod workers by state, and how long pods take to start.
 //! It must not draw a feed as well of which nothing is known.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
 
 use super::cells::{fit, width, wrap};

@@ -1,7 +1,7 @@
 //! Owns PLEG at length: the last 15 minutes, its age against the threshold, and our own timing of the same calls.
 //! It must not show an interpolated figure without its mark.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
 
 use super::pleg::sparkline;

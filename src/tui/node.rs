@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn every_pane_is_drawn_at_every_size() {
         let mut session = Session::demo().unwrap();
-        session.seek(session.span().0 + chrono::TimeDelta::seconds(225)).unwrap();
+        session.seek(session.span().0 + crate::time::TimeDelta::seconds(225)).unwrap();
         let picture = Picture::new(session.moment(), "demo", &Filter::default(), Sort::default());
         let theme = Theme::new(true, false);
         let sizes = (1..24).chain([40, 79, 80, 100, 159, 200]);

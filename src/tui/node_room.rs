@@ -1,7 +1,7 @@
 //! Owns what the node has left: resources against requests, limits and use, eviction thresholds, file systems, pressure.
 //! It must not leave a bound unmarked that is passed.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::text::Line;
 
 use super::sections::{Cell, bar, nothing, number, percent, table, text, title};

@@ -1,7 +1,7 @@
 //! Owns what the node and its parts say of themselves: conditions, lease, runtime, kills for memory, certificates.
 //! It must not cut a message of a condition that is not as it should be.
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
 
 use super::cells::wrap;

@@ -5,7 +5,7 @@
 //! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
 //! ```
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -26,8 +26,9 @@ pub fn lines(placed: &Placed, now: Time, cells: usize, theme: &Theme) -> Vec<Lin
     let indent = 6 + 9 + reasons + 1 + 6;
     let mut out = Vec::new();
     for event in facts.events.iter().take(SHOWN) {
-        let age =
-            event.last().map_or_else(|| "-".into(), |at| human_duration((now - at).max(chrono::TimeDelta::zero())));
+        let age = event
+            .last()
+            .map_or_else(|| "-".into(), |at| human_duration((now - at).max(crate::time::TimeDelta::zero())));
         let role = if event.is_warning() { Role::Slow } else { Role::Plain };
         let times = if event.times() > 1 { format!("×{}", event.times()) } else { String::new() };
         let mut message = wrap(&event.message, cells.saturating_sub(indent)).into_iter();

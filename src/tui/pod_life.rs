@@ -38,7 +38,7 @@ pub fn lines(life: &[Stretch], cells: usize, theme: &Theme) -> Vec<Line<'static>
     let had = PHASES.into_iter().filter(|phase| life.iter().any(|s| s.phase == *phase));
     let words: Vec<String> = had
         .map(|phase| {
-            let took = chrono::TimeDelta::milliseconds(total(phase));
+            let took = crate::time::TimeDelta::milliseconds(total(phase));
             format!("{} {} {}", look(phase).0, phase.name(), human_duration(took))
         })
         .collect();

@@ -45,7 +45,9 @@ fn stage(step: &Step, here: bool, now: Time, theme: &Theme) -> Line<'static> {
     let open = matches!(step.state, StageState::Active | StageState::Failed | StageState::Waiting);
     let took = match (step.took_ms(), step.since) {
         (Some(ms), _) if !open && ms > 0 => format!("took {}", milliseconds(ms as f64 / 1000.0)),
-        (_, Some(since)) if open => format!("for {}", human_duration((now - since).max(chrono::TimeDelta::zero()))),
+        (_, Some(since)) if open => {
+            format!("for {}", human_duration((now - since).max(crate::time::TimeDelta::zero())))
+        }
         _ => String::new(),
     };
     Line::from(vec![

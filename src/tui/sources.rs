@@ -11,7 +11,7 @@
 //! ✗cri no answer 34s api ●pods 1s ●node 19s kubelet ●pods 4s ●metrics 8s ·spans off
 //! ```
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -190,12 +190,11 @@ fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explaine
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
-
     use super::*;
     use crate::diagnose::Rounds;
     use crate::observation::{Fact, Source, Time};
     use crate::pipeline::tests::fixture::Node;
+    use crate::time::TimeDelta;
 
     #[test]
     fn subjects_as_people_write_them() {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::observation::Source;
     use crate::runbook::Severity;
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
 
     fn finding(cause: &str, title: &str, confidence: Confidence) -> Finding {
         Finding {

@@ -30,7 +30,7 @@ pub struct SourceLine {
     pub unanswered_since: Option<Time>,
     /// It is believed.
     pub live: bool,
-    /// Log lines and spans dropped.
+    /// Log lines, spans and older events dropped.
     pub dropped: u64,
     /// Objects that could not be read.
     pub unreadable: u64,

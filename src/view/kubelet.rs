@@ -1,8 +1,6 @@
 //! Owns what is shown of the kubelet: what feeds its sync loop, its pod workers, how fast pods start, its settings.
 //! It must not claim what nobody tells: a feed of which nothing is known says so.
 
-use chrono::TimeDelta;
-
 use super::settings::{SettingLine, settings};
 use super::words::{ago, milliseconds};
 use super::{Moment, PlegView};
@@ -10,6 +8,7 @@ use crate::model::{OperationWindow, StartTimes};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// A relist, or a call, that takes so long is marked, seconds: a relist is due every second.
 pub const SLOW_S: f64 = 1.0;

@@ -99,8 +99,8 @@ impl Known {
         let unready = turned.filter(|_| !is_ready && ready.is_some());
         let meta = object.map(|pod| &pod.metadata);
         let stopping = meta.and_then(|m| {
-            let grace = chrono::TimeDelta::try_seconds(m.deletion_grace_period_seconds.unwrap_or(0))?;
-            m.deletion_timestamp?.checked_sub_signed(grace)
+            let grace = crate::time::TimeDelta::seconds(m.deletion_grace_period_seconds.unwrap_or(0));
+            Some(m.deletion_timestamp? - grace)
         });
         let over = object.is_some_and(|pod| pod.status.is_terminal());
         let ended = facts.exits.iter().filter_map(|e| e.finished).max().filter(|_| over);

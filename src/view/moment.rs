@@ -115,7 +115,7 @@ fn rows(pods: &[Placed], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> 
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
     use serde_json::json;
 
     use super::*;

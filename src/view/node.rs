@@ -1,8 +1,6 @@
 //! Owns what is shown of the node as a whole: conditions, resources, the orders of dying, thresholds, lease, certificates.
 //! It must not judge: what bites is marked by how near a bound it is, and a bound that is not known is said to be so.
 
-use chrono::TimeDelta;
-
 use super::busy::{Busy, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
 use super::resources::{ResourceLine, resources};
@@ -13,6 +11,7 @@ use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// How long the cluster waits for a sign of life before it calls the node NotReady, seconds: `--node-monitor-grace-period`
 /// of the controller manager, whose default was 40 before 1.32.

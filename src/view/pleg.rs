@@ -1,12 +1,11 @@
 //! Owns what is shown of PLEG: windows of relists, last-seen age, and our own timing of the same two calls.
 //! It must not call anything healthy that was not read recently.
 
-use chrono::TimeDelta;
-
 use super::Moment;
 use super::words::ago;
 use crate::model::{Calls, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
+use crate::time::TimeDelta;
 
 /// A page of metrics older than this says nothing about now, seconds: three scrapes.
 pub const METRICS_STALE_S: i64 = 30;

@@ -1,14 +1,13 @@
 //! Owns one pod as a row: the columns of the table and the screen, and how troubled it is.
 //! It must not format for a width; the consumer cuts.
 
-use chrono::TimeDelta;
-
 use super::words::next_text;
 use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
 use crate::observation::Time;
 use crate::pipeline::{NextKind, Placed, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
 const SLOW_S: i64 = 30;
@@ -190,8 +189,8 @@ pub(super) fn turns_at(placed: &Placed, now: Time) -> Option<Time> {
     let place = &placed.place;
     let in_stage = place.since.map(|since| now - since);
     match trouble(placed, in_stage, now) {
-        Trouble::Moving => place.since?.checked_add_signed(TimeDelta::seconds(SLOW_S)),
-        Trouble::Unsteady => place.status.last_restart?.checked_add_signed(TimeDelta::seconds(UNSTEADY_S)),
+        Trouble::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),
+        Trouble::Unsteady => Some(place.status.last_restart? + TimeDelta::seconds(UNSTEADY_S)),
         Trouble::Done | Trouble::Well | Trouble::Unknown | Trouble::Slow | Trouble::Failed => None,
     }
 }

@@ -1,13 +1,12 @@
 //! Owns the kubelet's eviction thresholds, and how far each of them is away.
 //! It must not take a default for a setting that was read: one that is set replaces all of the defaults.
 
-use chrono::TimeDelta;
-
 use super::Moment;
 use super::resources::whole;
 use crate::objects::Quantity;
 use crate::observation::{Filesystem, Time, Vitals};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// `evictionHard` where nothing is set (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
 const DEFAULTS: [(&str, &str); 5] = [

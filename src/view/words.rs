@@ -1,11 +1,10 @@
 //! Owns the words and numbers that both consumers print: states, alarms, countdowns, milliseconds.
 //! It must not hold a sentence that only one of them uses.
 
-use chrono::TimeDelta;
-
 use crate::model::{Alarm, FirstList};
 use crate::observation::{Call, SourceState, Time};
 use crate::pipeline::{Next, NextKind, human_duration};
+use crate::time::TimeDelta;
 
 /// Seconds as milliseconds or seconds, in at most four figures: `0.4ms`, `12ms`, `1.25s`, `34s`.
 pub fn milliseconds(seconds: f64) -> String {

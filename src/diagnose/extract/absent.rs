@@ -99,7 +99,7 @@ fn newer(a: Option<Time>, b: Option<Time>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
     use serde_json::json;
 
     use crate::diagnose::Doctor;

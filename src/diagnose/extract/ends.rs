@@ -179,7 +179,7 @@ fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
     use serde_json::json;
 
     use super::*;

@@ -90,7 +90,7 @@ mod tests {
     use crate::diagnose::Rounds;
     use crate::observation::{Fact, LogEntry, LogKind, Source};
     use crate::pipeline::tests::fixture::Node;
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
 
     /// The cause told of a node of which there are only these lines: whether each is severe, whose it is, and what it says.
     fn told(lines: &[(bool, Source, &str)]) -> String {

@@ -65,7 +65,7 @@ mod tests {
     use crate::diagnose::Rounds;
     use crate::observation::{Fact, LogEntry, LogKind};
     use crate::pipeline::tests::fixture::Node;
-    use chrono::TimeDelta;
+    use crate::time::TimeDelta;
 
     fn says(node: &mut Node, text: &str) {
         let what = LogKind::Other { message: text.into() };

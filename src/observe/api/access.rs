@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
+use crate::time::TimeDelta;
 use kube::client::AuthError;
 use kube::config::{AuthInfo, Cluster, Config};
 use tokio::sync::Mutex;
@@ -102,7 +102,7 @@ impl ApiAccess {
     pub(super) async fn way(&self) -> Result<Way, Failure> {
         let mut shared = self.shared.lock().await;
         if let Some(built) = &shared.built {
-            let ends = built.until.is_some_and(|until| Utc::now() + MARGIN >= until);
+            let ends = built.until.is_some_and(|until| Time::now() + MARGIN >= until);
             if !ends && !self.changed(built.files.clone()).await {
                 return Ok(built.way.clone());
             }

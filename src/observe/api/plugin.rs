@@ -208,7 +208,7 @@ mod tests {
     fn answers_of_plugins() {
         let token = given(br#"{"status":{"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"}}"#).unwrap();
         assert_eq!(token.token.unwrap().expose_secret(), "t");
-        assert_eq!(token.until.unwrap().to_rfc3339(), "2026-01-01T00:00:00+00:00");
+        assert_eq!(token.until.unwrap().to_rfc3339(), "2026-01-01T00:00:00Z");
         let pair = given(br#"{"status":{"clientCertificateData":"PEM","clientKeyData":"KEY1"}}"#).unwrap();
         assert_eq!((pair.certificate.unwrap(), pair.token.is_none()), ("UEVN".to_owned(), true));
         assert_eq!(pair.key.unwrap().expose_secret(), "S0VZMQ==");

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::SecondsFormat;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -130,7 +129,7 @@ impl Log<'_> {
                 }
             }
             let since = match self.last {
-                Some((last, _)) => format!("sinceTime={}", last.to_rfc3339_opts(SecondsFormat::Secs, true)),
+                Some((last, _)) => format!("sinceTime={}", last.to_rfc3339_seconds()),
                 None => format!("tailLines={}", TAIL.0),
             };
             let ended = match self.server.ask(self.request, &self.query(&since, true)).await {

@@ -64,7 +64,7 @@ fn time(tag: u8, text: &[u8]) -> Option<Time> {
         GENERALIZED_TIME if text.len() == 14 => text.to_owned(),
         _ => return None,
     };
-    Some(chrono::NaiveDateTime::parse_from_str(&text, "%Y%m%d%H%M%S").ok()?.and_utc())
+    Time::parse_utc(&text, "%Y%m%d%H%M%S")
 }
 
 fn subject_name(der: &[u8]) -> Option<String> {
@@ -162,10 +162,10 @@ mod tests {
 
     #[test]
     fn both_forms_of_time() {
-        let is = |tag, text: &str| time(tag, text.as_bytes()).map(|t| t.to_string());
-        assert_eq!(is(UTC_TIME, "261129204500Z").unwrap(), "2026-11-29 20:45:00 UTC");
-        assert_eq!(is(UTC_TIME, "500101000000Z").unwrap(), "1950-01-01 00:00:00 UTC");
-        assert_eq!(is(GENERALIZED_TIME, "20500101000000Z").unwrap(), "2050-01-01 00:00:00 UTC");
+        let is = |tag, text: &str| time(tag, text.as_bytes()).map(|t| t.to_rfc3339());
+        assert_eq!(is(UTC_TIME, "261129204500Z").unwrap(), "2026-11-29T20:45:00Z");
+        assert_eq!(is(UTC_TIME, "500101000000Z").unwrap(), "1950-01-01T00:00:00Z");
+        assert_eq!(is(GENERALIZED_TIME, "20500101000000Z").unwrap(), "2050-01-01T00:00:00Z");
         for (tag, text) in [
             (UTC_TIME, "20500101000000Z"),
             (UTC_TIME, "261129204500"),

@@ -1,7 +1,6 @@
 //! Owns reading one entry of the journal as `journalctl -o json` writes it.
 //! It must not know what the message means.
 
-use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,7 +38,7 @@ struct Raw {
 /// Reads an entry; nothing when the line is not one or has no time.
 pub fn entry(line: &[u8]) -> Option<Entry> {
     let raw: Raw = serde_json::from_slice(line).ok()?;
-    let at = DateTime::from_timestamp_micros(number(raw.at.as_ref())?)?;
+    let at = Time::from_timestamp_micros(number(raw.at.as_ref())?)?;
     Some(Entry {
         cursor: raw.cursor,
         at,

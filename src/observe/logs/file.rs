@@ -5,7 +5,7 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use chrono::{TimeDelta, Utc};
+use crate::time::{Time, TimeDelta};
 use tokio::time::timeout;
 
 use super::failed;
@@ -85,7 +85,7 @@ impl Attempt for FileSource {
                     grows = true;
                     for text in texts {
                         let text = String::from_utf8_lossy(&text);
-                        let line = Line { text: &text, received: Utc::now(), pid: None, priority: None };
+                        let line = Line { text: &text, received: Time::now(), pid: None, priority: None };
                         lines.push(line, &mut entries);
                     }
                 }
@@ -105,7 +105,7 @@ impl Attempt for FileSource {
             }
             for entry in entries.drain(..) {
                 told = Instant::now();
-                let old = entry.at < Utc::now() - BACK;
+                let old = entry.at < Time::now() - BACK;
                 let fact = Fact::Log(Box::new(entry));
                 match backlog {
                     true if old => {}

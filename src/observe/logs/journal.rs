@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
+use crate::time::Time;
 use tokio::process::{Child, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -238,7 +238,7 @@ impl JournalSource {
     }
 
     async fn observe(&mut self, out: &mut Outlet) -> Result<(), Failure> {
-        let began = Utc::now().timestamp();
+        let began = Time::now().timestamp();
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
         let mut running = self.start(&[start]).await?;

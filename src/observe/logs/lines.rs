@@ -1,11 +1,10 @@
 //! Owns the way from lines of one log to entries: joining, the process they are from, the time zone.
 //! It must not read from anywhere.
 
-use chrono::{Local, TimeDelta, TimeZone};
-
 use crate::decode::{Joiner, RuntimeLine, kernel_line, klog, kubelet_entries, runtime_line};
 use crate::observation::{LogEntry, LogKind, Source, Time};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 /// Whose log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +147,7 @@ fn zoned(at: Time, received: Time) -> Time {
 
 /// The same without a receipt: this machine's zone.
 fn local(at: Time) -> Time {
-    Local.from_local_datetime(&at.naive_utc()).earliest().map_or(at, |t| t.to_utc())
+    at.read_as_local()
 }
 
 #[cfg(test)]

@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::DateTime;
-
 use self::usage::Groups;
 use super::aside::Aside;
 use super::discover::{Host, Miss, Root};
@@ -252,5 +250,5 @@ fn changed<T: PartialEq>(
 /// `btime` of `/proc/stat`: seconds.
 fn boot_time(stat: &str) -> Option<Time> {
     let seconds = stat.lines().find_map(|l| l.strip_prefix("btime "))?.trim().parse().ok()?;
-    DateTime::from_timestamp(seconds, 0)
+    Time::from_timestamp(seconds, 0)
 }

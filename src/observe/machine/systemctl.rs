@@ -6,8 +6,6 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use chrono::NaiveDateTime;
-
 use super::super::aside::Aside;
 use super::super::helper::{self, Silent};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
@@ -114,7 +112,7 @@ fn unit(block: &str) -> Option<Unit> {
 /// `Sat 2026-11-28 10:00:00 UTC`; empty or `n/a` when it never happened.
 fn time(text: &str) -> Option<Time> {
     let (_, rest) = text.split_once(' ')?;
-    Some(NaiveDateTime::parse_from_str(rest.strip_suffix(" UTC")?, "%Y-%m-%d %H:%M:%S%.f").ok()?.and_utc())
+    Time::parse_utc(rest.strip_suffix(" UTC")?, "%Y-%m-%d %H:%M:%S%.f")
 }
 
 #[cfg(test)]

@@ -124,8 +124,8 @@ mod tests {
         assert_eq!(found.len(), 1);
         // The defaults of rcgen.
         assert_eq!(
-            (found[0].begins.to_string(), found[0].ends.to_string()),
-            ("1975-01-01 00:00:00 UTC".into(), "4096-01-01 00:00:00 UTC".into())
+            (found[0].begins.to_rfc3339(), found[0].ends.to_rfc3339()),
+            ("1975-01-01T00:00:00Z".into(), "4096-01-01T00:00:00Z".into())
         );
         assert!(!format!("{found:?}").contains("KEY"));
     }

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
-
 use super::incident::Line;
 use super::listing::{Known, emit};
 use super::timeline::Timeline;
@@ -13,6 +11,7 @@ use crate::decode::{
 };
 use crate::observation::{Call, Container, Fact, Sandbox, Source, SourceError};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
 const SOURCE: Source = Source::Cri;
 
@@ -101,7 +100,7 @@ fn took(line: &Line<'_>) -> TimeDelta {
 
 fn call(line: &Line<'_>, error: Option<SourceError>, timeline: &mut Timeline) {
     let took = took(line);
-    let took_us = took.num_microseconds().and_then(|us| u64::try_from(us).ok()).unwrap_or_default();
+    let took_us = u64::try_from(took.num_microseconds()).unwrap_or_default();
     timeline.put(SOURCE, line.t - took, Fact::CallBegin(Call::CriList));
     timeline.put(SOURCE, line.t, Fact::CallEnd { call: Call::CriList, took_us, error });
 }

@@ -1,7 +1,7 @@
 //! Owns the import of an incident: minutes of one node, each source a file of JSON lines stamped at receipt.
 //! It must not add what the recorder did not see: no call without a duration, no end of a source.
 
-use chrono::{Datelike, TimeDelta};
+use crate::time::TimeDelta;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -272,7 +272,7 @@ fn page(
         let error = failure(tried, error);
         if let Some(took) = timed_out_after(line.error.as_deref().unwrap_or_default()) {
             timeline.put(source, line.t - took, Fact::CallBegin(call));
-            let took_us = took.num_microseconds().and_then(|us| u64::try_from(us).ok()).unwrap_or_default();
+            let took_us = u64::try_from(took.num_microseconds()).unwrap_or_default();
             timeline.put(source, line.t, Fact::CallEnd { call, took_us, error: Some(error.clone()) });
         }
         timeline.fail(source, line.t, error);

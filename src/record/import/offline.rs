@@ -57,7 +57,7 @@ pub fn examine(
     let moment = objects.map(|path| kubectl::read(path, &mut timeline)).transpose()?;
     let newest = moment.as_ref().and_then(kubectl::Moment::newest);
     // A log without years is of the year of whatever else is known; nothing here asks a clock.
-    let reference = now.or(newest).unwrap_or_default();
+    let reference = now.or(newest).unwrap_or(Time::UNIX_EPOCH);
     let mut entries: BTreeMap<Source, Vec<(Option<Time>, LogEntry)>> = BTreeMap::new();
     let mut page = None;
     for log in logs {

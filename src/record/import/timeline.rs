@@ -105,7 +105,7 @@ impl Timeline {
         let observations = all
             .into_iter()
             .map(|(at, source, fact)| {
-                let mono = (at - begin).num_microseconds().and_then(|us| u64::try_from(us).ok()).unwrap_or(u64::MAX);
+                let mono = u64::try_from((at - begin).num_microseconds()).unwrap_or_default();
                 let sequencer = sequencers.entry(source).or_insert_with(|| Sequencer::new(source));
                 let stamp = match fact {
                     Fact::EpochBegin => sequencer.next_epoch(mono, at),

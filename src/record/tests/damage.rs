@@ -91,7 +91,15 @@ fn frames_that_are_gone_twice_or_behind_the_end_are_told() {
 
 #[test]
 fn what_looks_like_frames_everywhere_is_given_up() {
-    let head = format::FrameHead { compressed: 1 << 20, raw: 1, observations: 0, number: 0, first: at(0), last: at(0) };
+    let head = format::FrameHead {
+        compressed: 1 << 20,
+        raw: 1,
+        observations: 0,
+        number: 0,
+        start: FrameStart::State,
+        first: at(0),
+        last: at(0),
+    };
     let mut bytes = SMALL.0[..SMALL.1[1]].to_vec();
     for _ in 0..4000 {
         bytes.extend(format::encode_frame_head(&head, b""));

@@ -6,7 +6,7 @@ mod idle;
 mod log;
 mod panes;
 
-use chrono::TimeDelta;
+use crate::time::TimeDelta;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 
