@@ -249,10 +249,16 @@ impl Model {
 
     fn event(&mut self, event: Event, stamp: &Stamp) {
         let uid = event.metadata.uid.clone();
-        let about = event.involved_object.uid.clone();
         self.touch_elsewhere(&event);
-        if self.events.upsert(&uid, event, stamp) {
-            self.link_event(&uid, &about);
+        let old = self.events.get(&uid).map(|held| held.value.clone());
+        if !self.events.upsert(&uid, event, stamp) {
+            return;
+        }
+        if let Some(old) = old {
+            self.unlink_event(&uid, &old);
+        }
+        if let Some(new) = self.events.get(&uid).map(|held| held.value.clone()) {
+            self.link_event(&uid, &new);
         }
     }
 

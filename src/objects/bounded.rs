@@ -88,7 +88,8 @@ impl<T: Entry, const MOST: usize> Bounded<T, MOST> {
     /// The entries as words, with the number of those that are left out: `a, b and 3 more`.
     pub fn joined<'a>(&'a self, word: impl Fn(&'a T) -> &'a str) -> String {
         let words: Vec<&str> = self.kept.iter().map(word).collect();
-        let more = if self.rest.count() > 0 { format!(" and {} more", grouped(self.rest.count())) } else { String::new() };
+        let more =
+            if self.rest.count() > 0 { format!(" and {} more", grouped(self.rest.count())) } else { String::new() };
         words.join(", ") + &more
     }
 

@@ -10,11 +10,13 @@ pub const FINALIZERS: usize = 64;
 pub const GATES: usize = 64;
 /// Owner references of one object. The controller's is always kept.
 pub const OWNERS: usize = 64;
-/// Init containers, and app containers, of one pod, in its spec, its status and on disk. Kubernetes has no limit; pods with
+/// Init containers, and app containers, of one pod, in its spec and its status. Kubernetes has no limit; pods with
 /// more than 50 are unheard of.
 pub const CONTAINERS: usize = 256;
 /// Ephemeral containers of one pod: one per `kubectl debug`, and they cannot be removed.
 pub const EPHEMERAL_CONTAINERS: usize = 64;
+/// Containers of one pod that have a log directory, or are in a static pod's manifest: of all three kinds.
+pub const CONTAINERS_ON_DISK: usize = 2 * CONTAINERS + EPHEMERAL_CONTAINERS;
 /// Volumes of one pod. A node attaches at most some 250 of one CSI driver.
 pub const VOLUMES: usize = 256;
 /// Conditions of one pod, of one node, or of the container runtime. Kubernetes' own are always kept; others are written by
@@ -32,7 +34,7 @@ pub const IMAGE_NAMES: usize = 64;
 pub const FILESYSTEMS: usize = 16;
 /// Containers of one pod in the container runtime, newest first. The kubelet keeps one terminated container beside each that
 /// runs (`--maximum-dead-containers-per-container`).
-pub const RUNTIME_CONTAINERS: usize = 2 * (2 * CONTAINERS + EPHEMERAL_CONTAINERS);
+pub const RUNTIME_CONTAINERS: usize = 2 * CONTAINERS_ON_DISK;
 /// Sandboxes of one pod in the container runtime, newest first. The kubelet removes all but the newest.
 pub const SANDBOXES: usize = 64;
 /// Events about one pod, newest first. Repeats are counted in one event, and events expire after an hour (`--event-ttl`).
