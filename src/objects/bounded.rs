@@ -113,7 +113,8 @@ pub struct LeftOut {
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}, {} kept", grouped(self.total), self.what, self.kept)
+        let more = self.total.saturating_sub(self.kept as u64);
+        write!(f, "{} of {} {} left out", grouped(more), grouped(self.total), self.what)
     }
 }
 
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&few).unwrap(), r#"["a","b","c"]"#);
         let many: Three = serde_json::from_str(r#"["a","b","c","d","e"]"#).unwrap();
         assert_eq!((many.len(), many.total(), many.joined(|t| t).as_str()), (3, 5, "a, b, c and 2 more"));
-        assert_eq!(many.left_out("words").unwrap().to_string(), "5 words, 3 kept");
+        assert_eq!(many.left_out("words").unwrap().to_string(), "2 of 5 words left out");
         let written = serde_json::to_string(&many).unwrap();
         assert_eq!(written, r#"{"kept":["a","b","c"],"rest":{"count":2}}"#);
         assert_eq!(serde_json::from_str::<Three>(&written).unwrap(), many);

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::json::{EvidenceJson, Head, Stamp, Surroundings, known, stamp, surroundings};
+use crate::objects::LeftOut;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
@@ -56,6 +57,8 @@ pub struct PodJson {
     next: Option<NextJson>,
     stages: Vec<StageJson>,
     containers: Vec<ContainerJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 #[derive(Debug, Serialize)]
@@ -151,6 +154,7 @@ pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
         next: place.next.map(NextJson::from),
         stages: place.steps.iter().map(stage).collect(),
         containers: place.containers.iter().zip(&detail.sides).map(|(c, sides)| container(c, sides)).collect(),
+        left_out: detail.left_out,
     }
 }
 

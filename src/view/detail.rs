@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::Row;
 use crate::model::{Held, real};
-use crate::objects::{ContainerStatus, Pod};
+use crate::objects::{ContainerStatus, LeftOut, Pod};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::pipeline::Placed;
 use crate::text::Text;
@@ -44,6 +44,8 @@ pub struct Detail {
     pub is_static: bool,
     /// The three words per container, in the order of its place.
     pub sides: Vec<Sides>,
+    /// What it has more of than is kept.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Detail {
@@ -81,6 +83,7 @@ impl Detail {
             owner: owner.map(|o| format!("{}/{}", o.kind, o.name)).unwrap_or_default(),
             is_static: facts.is_static(),
             sides: placed.place.containers.iter().map(|c| side(&c.name)).collect(),
+            left_out: facts.left_out(),
         }
     }
 }
