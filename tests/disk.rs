@@ -95,8 +95,9 @@ fn dir(uid: &str, pod: &str) -> Fact {
         kubelet: true,
         logs: !pod.is_empty(),
         since: Some(time(-50)),
-        containers: if pod.is_empty() { Vec::new() } else { vec![container("app", Some(3)), container("side", None)] },
-        volumes: vec!["data".into()],
+        containers: if pod.is_empty() { Vec::new() } else { vec![container("app", Some(3)), container("side", None)] }
+            .into(),
+        volumes: vec!["data".into()].into(),
     }))
 }
 
@@ -105,7 +106,7 @@ fn manifest(file: &str, name: &str) -> Fact {
         file: file.into(),
         namespace: "shop".into(),
         name: name.into(),
-        containers: vec!["c".into()],
+        containers: vec!["c".into()].into(),
     }))
 }
 

@@ -50,8 +50,8 @@ pub fn images(json: &str) -> Result<Vec<Image>, DecodeError> {
     };
     let image = |raw: Raw| Image {
         id: raw.id,
-        tags: raw.repo_tags,
-        digests: raw.repo_digests,
+        tags: raw.repo_tags.into(),
+        digests: raw.repo_digests.into(),
         size: raw.size.unwrap_or_default(),
         pinned: raw.pinned,
     };

@@ -81,6 +81,9 @@ const ENVELOPES: &[(Kind, &str)] = &[
     ),
 ];
 
+/// Of a text so much is looked at, bytes: an envelope is around the error, and a line of a log is cut at 4096 characters.
+const LOOKED_AT: usize = 4096;
+
 /// Which operation failed, if the message says it.
 pub fn area(text: &str) -> Option<Kind> {
     static SET: OnceLock<Option<RegexSet>> = OnceLock::new();
@@ -88,7 +91,9 @@ pub fn area(text: &str) -> Option<Kind> {
         let mut builder = RegexSetBuilder::new(ENVELOPES.iter().map(|(_, pattern)| *pattern));
         builder.case_insensitive(true).unicode(false).dot_matches_new_line(true).size_limit(64 << 20).build().ok()
     });
-    let first = set.as_ref()?.matches(text.as_bytes()).into_iter().next()?;
+    let text = text.as_bytes();
+    let text = text.get(..LOOKED_AT).unwrap_or(text);
+    let first = set.as_ref()?.matches(text).into_iter().next()?;
     ENVELOPES.get(first).map(|(kind, _)| *kind)
 }
 

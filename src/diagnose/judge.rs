@@ -1,7 +1,7 @@
 //! Owns the choice among what the rules prove: the deepest cause first, each cause once, no more than a few.
 //! It must not look at pods or nodes, only at what matched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::finding::{Finding, Todo, is_nothing};
 use crate::observation::{Source, Time};
@@ -42,6 +42,8 @@ struct Candidate<'a> {
     hit: Hit,
     /// The signals that the rule itself asks for: `hit` gathers those of all rules of the cause.
     own: Vec<usize>,
+    /// The same as `hit` has.
+    all: HashSet<usize>,
     rule: &'a Rule,
     cause: &'a Cause,
     rank: i32,
@@ -52,7 +54,7 @@ struct Candidate<'a> {
 
 /// The findings that the signals support.
 pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
-    let mut best: BTreeMap<&str, Candidate> = BTreeMap::new();
+    let mut best: BTreeMap<&str, (Candidate, VecDeque<Vec<usize>>)> = BTreeMap::new();
     for hit in bench.book.hits(signals) {
         let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
         let Some(cause) = bench.book.cause(&rule.cause) else { continue };
@@ -74,18 +76,22 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
         let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == Kind::Schedule);
         let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
-        let candidate = Candidate { own: hit.signals.clone(), hit, rule, cause, rank, newest, nodes };
+        let candidate =
+            Candidate { own: hit.signals.clone(), all: HashSet::new(), hit, rule, cause, rank, newest, nodes };
         match best.get_mut(rule.cause.as_str()) {
-            Some(old) if !candidate.beats(old) => old.hit.signals.extend(candidate.hit.signals),
-            Some(old) => {
-                let more = std::mem::take(&mut old.hit.signals);
-                *old = candidate;
-                old.hit.signals.extend(more);
-            }
-            None => _ = best.insert(rule.cause.as_str(), candidate),
+            Some((old, more)) if !candidate.beats(old) => more.push_back(candidate.own),
+            Some((old, more)) => more.push_front(std::mem::replace(old, candidate).own),
+            None => _ = best.insert(rule.cause.as_str(), (candidate, VecDeque::new())),
         }
     }
-    let mut all: Vec<Candidate> = best.into_values().collect();
+    // Each signal once: what is said of the pod proves a cause for each of its containers.
+    let gathered = best.into_values().map(|(mut candidate, more)| {
+        candidate.all.extend(&candidate.own);
+        let more = more.into_iter().flatten();
+        candidate.hit.signals.extend(more.filter(|signal| candidate.all.insert(*signal)));
+        candidate
+    });
+    let mut all: Vec<Candidate> = gathered.collect();
     all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
     let told: Vec<bool> = (0..all.len()).map(|i| adds(all.get(i), all.get(..i).unwrap_or_default())).collect();
     let all = all.into_iter().zip(told).filter_map(|(candidate, told)| told.then_some(candidate)).take(TOLD);
@@ -113,7 +119,7 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     if is_quiet(c) {
         return deeper.count() == 0;
     }
-    let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.hit.signals.contains(s));
+    let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.all.contains(s));
     c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
 }
 
@@ -126,7 +132,7 @@ fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     let mut lines: Vec<&Signal> = own(Kind::Output).collect();
     lines.sort_by_key(|s| s.at);
     // A program that fails each time says the same each time.
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     lines.reverse();
     lines.retain(|s| seen.insert(&s.text));
     lines.reverse();
@@ -189,13 +195,9 @@ pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
 
 /// Each once, whichever kinds a rule asked for it by.
 fn events(hit: &Hit, signals: &[Signal]) -> Vec<Signal> {
-    let mut out: Vec<Signal> = Vec::new();
-    for signal in hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.source == Source::ApiEvents) {
-        if !out.iter().any(|known| (known.at, &known.text, &known.word) == (signal.at, &signal.text, &signal.word)) {
-            out.push(signal.clone());
-        }
-    }
-    out
+    let mut seen = BTreeSet::new();
+    let own = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.source == Source::ApiEvents);
+    own.filter(|s| seen.insert((s.at, &s.text, &s.word))).cloned().collect()
 }
 
 fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
@@ -211,13 +213,14 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
         // plainest of them is told.
         let core = Some(core(&signal.text)).filter(|c| c.len() >= CORE_LEAST).unwrap_or_else(|| core(&text));
         let evidence = Evidence::new(signal.source, signal.at, text);
-        match out.iter_mut().find(|(_, known)| is_same(known, &core)) {
-            Some(known) if evidence.text.len() < known.0.text.len() => *known = (evidence, core),
-            Some(_) => {}
-            None => out.push((evidence, core)),
+        if let Some(known) = out.iter_mut().find(|(_, known)| is_same(known, &core)) {
+            if evidence.text.len() < known.0.text.len() {
+                *known = (evidence, core);
+            }
+        } else if out.len() < EVIDENCE {
+            out.push((evidence, core));
         }
     }
-    out.truncate(EVIDENCE);
     out.into_iter().map(|(evidence, _)| evidence).collect()
 }
 

@@ -1,6 +1,9 @@
 //! Owns the splitting of a FailedScheduling message into its reasons, each with the number of nodes it is true of.
 //! It must not name a cause: the phrases are the scheduler's, of any version.
 
+/// Reasons of one message. Each is a filter of the scheduler, of which there are some twenty.
+const REASONS: usize = 64;
+
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -30,6 +33,9 @@ pub fn split(message: &str) -> Schedule {
     let rest = rest.trim_start_matches(':').trim().trim_end_matches('.');
     let mut reasons: Vec<Reason> = Vec::new();
     for piece in pieces(rest) {
+        if reasons.len() >= REASONS {
+            break;
+        }
         let piece = piece.trim().trim_end_matches('.').trim();
         let count = piece.split_once(' ').and_then(|(n, text)| Some((n.parse::<i64>().ok()?, text)));
         match (count, reasons.last_mut()) {

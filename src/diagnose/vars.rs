@@ -51,9 +51,8 @@ pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: 
         put("ip", &pod.status.pod_ip);
         put("runtime_class", &pod.spec.runtime_class_name);
         put("scheduler", &pod.spec.scheduler_name);
-        let join = |names: Vec<&str>| names.join(", ");
-        put("finalizers", &join(pod.metadata.finalizers.iter().map(|f| f.as_str()).collect()));
-        put("gates", &join(pod.spec.scheduling_gates.iter().map(|g| g.name.as_str()).collect()));
+        put("finalizers", &pod.metadata.finalizers.joined(|f| f));
+        put("gates", &pod.spec.scheduling_gates.joined(|g| &g.name));
         if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
             put("owner", &format!("{}/{}", owner.kind.to_lowercase(), owner.name));
         }

@@ -249,19 +249,22 @@ impl Model {
 
     fn event(&mut self, event: Event, stamp: &Stamp) {
         let uid = event.metadata.uid.clone();
-        let about = event.involved_object.uid.clone();
         self.touch_elsewhere(&event);
-        let (before, last) = (self.events.get(&uid).map(|held| held.value.last()), event.last());
-        if self.events.upsert(&uid, event, stamp) {
-            if let Some(before) = before {
-                self.index.event_ages.remove(&(before, uid.clone()));
-            }
-            self.link_event(&uid, &about, last);
-            let left_out = self.limit_events(&about);
-            if let Some(source) = self.sources.get_mut(&stamp.source).filter(|_| left_out > 0) {
-                let source = Arc::make_mut(source);
-                source.dropped = source.dropped.saturating_add(left_out);
-            }
+        let about = event.involved_object.uid.clone();
+        let old = self.events.get(&uid).map(|held| held.value.clone());
+        if !self.events.upsert(&uid, event, stamp) {
+            return;
+        }
+        if let Some(old) = old {
+            self.unlink_event(&uid, &old);
+        }
+        if let Some(new) = self.events.get(&uid).map(|held| held.value.clone()) {
+            self.link_event(&uid, &new);
+        }
+        let left_out = self.limit_events(&about);
+        if let Some(source) = self.sources.get_mut(&stamp.source).filter(|_| left_out > 0) {
+            let source = Arc::make_mut(source);
+            source.dropped = source.dropped.saturating_add(left_out);
         }
     }
 

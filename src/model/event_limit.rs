@@ -27,7 +27,7 @@ impl Model {
     fn surplus_of(&self, about: &Text) -> Option<Text> {
         // Events that name no UID are not about one object.
         let own = self.index.events_of.get(about).filter(|own| own.len() > EVENTS_OF_ONE && !about.is_empty())?;
-        own.iter().min_by_key(|uid| (self.events.get(uid).map(|held| held.value.last()), *uid)).cloned()
+        own.first().map(|(_, uid)| uid.clone())
     }
 
     fn surplus(&mut self) -> Option<Text> {

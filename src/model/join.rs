@@ -8,7 +8,8 @@ use super::disk::{is_of_file, key_of_file};
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
 use super::{Heard, Index, Model, Rooms, Snapshot};
-use crate::objects::{Event, Lease, Node, Pod};
+use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_POD, RUNTIME_CONTAINERS, SANDBOXES};
+use crate::objects::{Event, Lease, LeftOut, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
 
@@ -27,7 +28,10 @@ impl Model {
             node_events: match node.as_deref() {
                 Some(node) => self.events_about_node(node),
                 // Without the object every event about a node is taken to be about this one.
-                None => events_elsewhere.iter().filter(|e| e.involved_object.kind == "Node").cloned().collect(),
+                None => {
+                    let of_nodes = events_elsewhere.iter().filter(|e| e.involved_object.kind == "Node");
+                    of_nodes.take(EVENTS_OF_NODE).cloned().collect()
+                }
             },
             node,
             nodes: self.nodes.iter().map(|(_, held)| held.value.clone()).collect(),
@@ -83,12 +87,9 @@ impl Model {
         dirs.iter().for_each(|uid| self.link_dir(uid));
         let static_pods: Vec<_> = self.static_pods.iter().map(|(_, h)| h.value.clone()).collect();
         static_pods.iter().for_each(|pod| self.link_static(pod));
-        let event = |(uid, held): (&Text, &super::Held<Event>)| {
-            (uid.clone(), held.value.involved_object.uid.clone(), held.value.last())
-        };
-        let events: Vec<_> = self.events.iter().map(event).collect();
-        for (uid, about, last) in events {
-            self.link_event(&uid, &about, last);
+        let events: Vec<_> = self.events.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
+        for (uid, event) in events {
+            self.link_event(&uid, &event);
         }
     }
 
@@ -132,9 +133,21 @@ impl Model {
 
     /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
     fn events_about_node(&self, node: &Node) -> Vec<Arc<Event>> {
-        let names = [&node.metadata.name, &node.metadata.uid];
-        let uids = names.into_iter().filter_map(|n| self.index.events_of.get(n)).flatten();
-        newest_first(uids.filter_map(|uid| self.events.get(uid)).map(|h| h.value.clone()).collect())
+        let names = BTreeSet::from([&node.metadata.name, &node.metadata.uid]);
+        self.newest_events(names, EVENTS_OF_NODE).0
+    }
+
+    /// The newest events about any of these UIDs, `most` of them at most, and how many there are.
+    fn newest_events(&self, uids: BTreeSet<&Text>, most: usize) -> (Vec<Arc<Event>>, usize) {
+        let (mut events, mut total) = (Vec::new(), 0);
+        for own in uids.into_iter().filter_map(|uid| self.index.events_of.get(uid)) {
+            total += own.len();
+            let newest = own.iter().rev().filter_map(|(_, uid)| self.events.get(uid)).map(|h| h.value.clone());
+            events.extend(newest.take(most));
+        }
+        let mut events = newest_first(events);
+        events.truncate(most);
+        (events, total)
     }
 
     /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
@@ -225,9 +238,10 @@ impl Model {
         }
     }
 
-    pub(super) fn link_event(&mut self, uid: &Text, about: &Text, last: Option<Time>) {
-        self.index.event_ages.insert((last, uid.clone()));
-        self.index.events_of.entry(about.clone()).or_default().insert(uid.clone());
+    pub(super) fn link_event(&mut self, uid: &Text, event: &Event) {
+        self.index.event_ages.insert((event.last(), uid.clone()));
+        let about = &event.involved_object.uid;
+        self.index.events_of.entry(about.clone()).or_default().insert((event.last(), uid.clone()));
         self.mark(about);
     }
 
@@ -236,7 +250,7 @@ impl Model {
         self.index.event_ages.remove(&(event.last(), uid.clone()));
         let about = &event.involved_object.uid;
         if let Some(events) = self.index.events_of.get_mut(about) {
-            events.remove(uid);
+            events.remove(&(event.last(), uid.clone()));
             if events.is_empty() {
                 self.index.events_of.remove(about);
             }
@@ -343,9 +357,12 @@ impl Model {
         let mut sandboxes: Vec<_> =
             refs.sandboxes.iter().filter_map(|id| self.sandboxes.get(id)).map(|h| h.value.clone()).collect();
         sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+        let mut more = Vec::new();
+        keep(&mut sandboxes, SANDBOXES, "sandboxes", &mut more);
         let mut containers: Vec<_> =
             refs.containers.iter().filter_map(|id| self.containers.get(id)).map(|h| h.value.clone()).collect();
         containers.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+        keep(&mut containers, RUNTIME_CONTAINERS, "containers in the runtime", &mut more);
         let object = api.as_ref().or(kubelet.as_ref()).map(|(_, held)| &held.value);
         let (namespace, name) = match (object, sandboxes.first(), containers.first()) {
             (Some(pod), ..) => (pod.metadata.namespace.clone(), pod.metadata.name.clone()),
@@ -355,12 +372,10 @@ impl Model {
         };
         let full_name: Text = format!("{namespace}/{name}").into();
         let uids = [Some(key), api.as_ref().map(|(uid, _)| uid)];
-        let mut events: Vec<Arc<Event>> = Vec::new();
-        for uid in uids.into_iter().flatten().collect::<std::collections::BTreeSet<_>>() {
-            let own = self.index.events_of.get(uid).into_iter().flatten();
-            events.extend(own.filter_map(|e| self.events.get(e)).map(|h| h.value.clone()));
+        let (events, total) = self.newest_events(uids.into_iter().flatten().collect(), EVENTS_OF_POD);
+        if total > events.len() {
+            more.push(LeftOut { what: "events", kept: events.len(), total: total as u64 });
         }
-        events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
         let trail = |found: &Option<(Text, super::Held<Pod>)>,
                      trails: &std::collections::BTreeMap<Text, super::Trail>| {
             found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
@@ -373,7 +388,7 @@ impl Model {
             log: self.logs.of(key, &full_name, created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
-            word_since: Vec::new(),
+            word_since: std::collections::BTreeMap::new(),
             first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
@@ -385,7 +400,10 @@ impl Model {
             containers,
             events,
             heard: self.heard(),
+            more,
+            by_container: std::collections::BTreeMap::new(),
         };
+        facts.index();
         let said = match facts.speaker() {
             Source::ApiPods => api_trail,
             _ => kubelet_trail,
@@ -397,6 +415,14 @@ impl Model {
             .filter_map(|c| Some((c.name.clone(), said.as_ref()?.word_since(&c.name)?)))
             .collect();
         Some(facts)
+    }
+}
+
+/// Keeps the first `most`, and notes how many there are.
+fn keep<T>(all: &mut Vec<T>, most: usize, what: &'static str, more: &mut Vec<LeftOut>) {
+    if all.len() > most {
+        more.push(LeftOut { what, kept: most, total: all.len() as u64 });
+        all.truncate(most);
     }
 }
 

@@ -10,8 +10,10 @@ use super::lines::Lines;
 use crate::observation::{LogEntry, LogKind, Source, Span, Time};
 use crate::text::Text;
 
-/// Pods of which log and span facts are kept; the ones silent for longest go first.
+/// Pods of which log and span facts are kept at least; the ones silent for longest go first.
 const PODS_KEPT: usize = 2048;
+/// As many more are kept until all of them go at once: to find the oldest costs a pass over all.
+const PODS_MORE: usize = 512;
 /// Traces remembered while spans of the same trace may still arrive in another batch.
 const TRACES_KEPT: usize = 128;
 
@@ -206,9 +208,9 @@ impl Logs {
 }
 
 fn evict<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option<Time>) {
-    if map.len() > PODS_KEPT
-        && let Some(oldest) = map.iter().min_by_key(|(_, v)| last(v)).map(|(k, _)| k.clone())
-    {
-        map.remove(&oldest);
+    if map.len() > PODS_KEPT + PODS_MORE {
+        let mut all: Vec<(Option<Time>, Text)> = map.iter().map(|(key, v)| (last(v), key.clone())).collect();
+        all.sort();
+        all.into_iter().take(PODS_MORE).for_each(|(_, oldest)| _ = map.remove(&oldest));
     }
 }

@@ -115,7 +115,8 @@ fn busy(old: CpuTicks, new: CpuTicks) -> Option<f64> {
 struct Index {
     refs: HashMap<Text, pod::Refs>,
     by_name: HashMap<Text, BTreeSet<Text>>,
-    events_of: HashMap<Text, BTreeSet<Text>>,
+    /// Events by the UID of what they are about, oldest first.
+    events_of: HashMap<Text, BTreeSet<(Option<Time>, Text)>>,
     /// Events by when they last happened, oldest first.
     event_ages: BTreeSet<(Option<Time>, Text)>,
     api_key: HashMap<Text, Text>,
@@ -177,7 +178,7 @@ pub struct Snapshot {
     pub orphaned: Arc<BTreeMap<Text, Orphan>>,
     /// Ingests under way, and since when each has stood still.
     pub pulls: Vec<Held<Pull>>,
-    /// Events about the node, newest first.
+    /// Events about the node, newest first, [`EVENTS_OF_NODE`](crate::objects::limits::EVENTS_OF_NODE) at most.
     pub node_events: Vec<Arc<Event>>,
     /// When the sync loop last said that it skips its work, and why.
     pub loop_blocked: Option<(Time, Text)>,

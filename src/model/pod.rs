@@ -1,14 +1,14 @@
 //! Owns one pod as every source shows it, joined by the UID that the runtime knows.
 //! It must not choose between the sources: it holds each one's word beside the others'.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::lines::{Line, Lines};
 use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
 use super::trail::Exit;
-use crate::objects::{Event, Pod};
+use crate::objects::{Event, LeftOut, Pod};
 use crate::observation::{Container, PodDir, Sandbox, Source, StaticPod, Time};
 use crate::text::Text;
 
@@ -38,16 +38,16 @@ pub struct PodFacts {
     pub api: Option<Held<Pod>>,
     /// The kubelet's word (`/pods`).
     pub kubelet: Option<Held<Pod>>,
-    /// The runtime's sandboxes, newest first.
+    /// The runtime's sandboxes, newest first, [`SANDBOXES`](crate::objects::limits::SANDBOXES) at most.
     pub sandboxes: Vec<Arc<Sandbox>>,
-    /// The runtime's containers, newest first.
+    /// The runtime's containers, newest first, [`RUNTIME_CONTAINERS`](crate::objects::limits::RUNTIME_CONTAINERS) at most.
     pub containers: Vec<Arc<Container>>,
-    /// Events about it, newest first.
+    /// Events about it, newest first, [`EVENTS_OF_POD`](crate::objects::limits::EVENTS_OF_POD) at most.
     pub events: Vec<Arc<Event>>,
     /// Ends of its containers, oldest first.
     pub exits: Vec<Exit>,
-    /// Since when the API server says a container's state word: `(container, since)`.
-    pub word_since: Vec<(Text, Time)>,
+    /// Since when the API server says a container's state word, by container.
+    pub word_since: BTreeMap<Text, Time>,
     /// First time it was shown Ready.
     pub first_ready: Option<Time>,
     /// What the kubelet's log says of it.
@@ -62,6 +62,18 @@ pub struct PodFacts {
     pub manifest: Option<Arc<StaticPod>>,
     /// Which sources have said all they know.
     pub heard: Heard,
+    /// What of the above there is more of than is kept.
+    pub(super) more: Vec<LeftOut>,
+    /// Places in `containers`, `events` and `exits`, by container.
+    pub(super) by_container: BTreeMap<Text, OfContainer>,
+}
+
+/// What is about one container: places in the lists of its pod.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct OfContainer {
+    containers: Vec<usize>,
+    events: Vec<usize>,
+    exits: Vec<usize>,
 }
 
 impl PodFacts {
@@ -77,7 +89,7 @@ impl PodFacts {
             containers: Vec::new(),
             events: Vec::new(),
             exits: Vec::new(),
-            word_since: Vec::new(),
+            word_since: BTreeMap::new(),
             first_ready: None,
             lines: Vec::new(),
             log: None,
@@ -85,6 +97,8 @@ impl PodFacts {
             dir: None,
             manifest: Some(manifest),
             heard,
+            more: Vec::new(),
+            by_container: BTreeMap::new(),
         }
     }
 
@@ -124,12 +138,51 @@ impl PodFacts {
 
     /// The newest container of that name.
     pub fn container(&self, name: &str) -> Option<&Arc<Container>> {
-        self.containers.iter().find(|c| c.name == name)
+        self.containers_of(name).next()
+    }
+
+    /// The runtime's containers of that name, newest first.
+    pub fn containers_of(&self, name: &str) -> impl DoubleEndedIterator<Item = &Arc<Container>> {
+        let places = self.by_container.get(name).map_or(&[][..], |of| &of.containers);
+        places.iter().filter_map(|i| self.containers.get(*i))
+    }
+
+    /// Ends of one container, oldest first.
+    pub fn exits_of(&self, container: &str) -> impl DoubleEndedIterator<Item = &Exit> + Clone {
+        let places = self.by_container.get(container).map_or(&[][..], |of| &of.exits);
+        places.iter().filter_map(|i| self.exits.get(*i))
     }
 
     /// Events about one container, newest first.
-    pub fn events_of<'a>(&'a self, container: &'a str) -> impl Iterator<Item = &'a Arc<Event>> {
-        self.events.iter().filter(move |e| e.involved_object.container() == Some(container))
+    pub fn events_of(&self, container: &str) -> impl Iterator<Item = &Arc<Event>> {
+        let places = self.by_container.get(container).map_or(&[][..], |of| &of.events);
+        places.iter().filter_map(|i| self.events.get(*i))
+    }
+
+    /// Notes which of the lists' entries are about which container.
+    pub(super) fn index(&mut self) {
+        let mut all: BTreeMap<Text, OfContainer> = BTreeMap::new();
+        for (i, container) in self.containers.iter().enumerate() {
+            all.entry(container.name.clone()).or_default().containers.push(i);
+        }
+        for (i, event) in self.events.iter().enumerate() {
+            if let Some(container) = event.involved_object.container() {
+                match all.get_mut(container) {
+                    Some(of) => of.events.push(i),
+                    None => all.entry(container.into()).or_default().events.push(i),
+                }
+            }
+        }
+        for (i, exit) in self.exits.iter().enumerate() {
+            all.entry(exit.container.clone()).or_default().exits.push(i);
+        }
+        self.by_container = all;
+    }
+
+    /// What there is more of than is kept: in its objects, in the runtime, in events.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let of_object = self.object().map(|pod| pod.left_out()).unwrap_or_default();
+        of_object.into_iter().chain(self.more.iter().cloned()).collect()
     }
 
     /// The newest event with one of these reasons.

@@ -1,7 +1,7 @@
 //! Owns what a pod counts for on its node: the effective requests and limits of all its containers together.
 //! It must not look at a status: it tells what the spec asks for (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
 
-use crate::objects::{Needs, PodSpec, Resource, Resources};
+use crate::objects::{Needs, PodSpec, Resource, Resources, Rest};
 
 /// What the scheduler, admission and the ranking of evictions reckon with: app containers and sidecars together, or the
 /// largest init container with the sidecars started before it, whichever is more; then what is set for the whole pod in
@@ -27,8 +27,10 @@ pub fn limits(spec: &PodSpec) -> Resources {
 /// A container that runs beside the others has no limit for it, and neither has the pod: what [`limits`] says is no bound.
 pub fn is_unbounded(spec: &PodSpec, resource: &Resource) -> bool {
     let sidecars = spec.init_containers.iter().filter(|c| c.is_sidecar());
-    spec.resources.limits.get(resource).is_none()
-        && spec.containers.iter().chain(sidecars).any(|c| c.resources.limits.get(resource).is_none())
+    // Of containers that are left out only the sum is known.
+    let unknown = spec.containers.rest().count() + spec.init_containers.rest().sidecars > 0;
+    let any = unknown || spec.containers.iter().chain(sidecars).any(|c| c.resources.limits.get(resource).is_none());
+    any && spec.resources.limits.get(resource).is_none()
 }
 
 fn together(spec: &PodSpec, of: impl Fn(&Needs) -> &Resources) -> Resources {
@@ -36,6 +38,7 @@ fn together(spec: &PodSpec, of: impl Fn(&Needs) -> &Resources) -> Resources {
     for container in &spec.containers {
         running.add(of(&container.resources));
     }
+    running.add(of(&spec.containers.rest().all));
     for container in &spec.init_containers {
         let own = of(&container.resources);
         if container.is_sidecar() {
@@ -48,6 +51,11 @@ fn together(spec: &PodSpec, of: impl Fn(&Needs) -> &Resources) -> Resources {
             largest.raise(&now);
         }
     }
+    let others = spec.init_containers.rest();
+    running.add(of(&others.of_sidecars));
+    let mut now = sidecars;
+    now.add(of(&others.largest));
+    largest.raise(&now);
     running.raise(&largest);
     for (resource, quantity) in of(&spec.resources).iter().filter(|(r, _)| may_be_set_for_a_pod(r)) {
         running.set(resource.clone(), quantity);

@@ -1,10 +1,11 @@
 //! Owns what one source showed of a pod over time and no longer says: ends of containers, and since when it says what it says.
 //! It must not outlive the pod in that source, nor mix two sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::objects::limits::RUNTIME_CONTAINERS;
 use crate::objects::{ContainerState, ContainerStatus, Pod, Terminated};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
@@ -57,8 +58,13 @@ pub struct Trail {
 impl Trail {
     /// Takes in a pod as the API server or the kubelet shows it at `at`.
     pub(super) fn pod(&mut self, pod: &Pod, at: Time) {
+        let mut names = BTreeSet::new();
         for status in pod.status.all_containers() {
             self.status(status, at);
+            names.insert(&status.name);
+        }
+        if self.words.len() > RUNTIME_CONTAINERS {
+            self.words.retain(|name, _| names.contains(name));
         }
         if let Some(ready) = pod.status.condition("Ready").filter(|c| c.is_true()) {
             self.first_ready.get_or_insert(ready.last_transition_time.unwrap_or(at));

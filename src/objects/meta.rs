@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Time, is_default, nullable};
+use super::limits::{FINALIZERS, OWNERS};
+use super::{Bounded, Count, Entry, Time, is_default, nullable};
 use crate::text::Text;
 
 slim! {
@@ -22,9 +23,9 @@ slim! {
         /// Grace in seconds of the deletion under way.
         deletion_grace_period_seconds: Option<i64>,
         /// What still holds the object once its containers are gone.
-        finalizers: Vec<Text>,
+        finalizers: Bounded<Text, FINALIZERS>,
         /// Owners, the controller among them.
-        owner_references: Vec<Owner>,
+        owner_references: Bounded<Owner, OWNERS>,
         /// The kubelet's own annotations; no other is decoded.
         annotations: KubeletAnnotations,
     }
@@ -71,6 +72,43 @@ slim! {
         last_transition_time: Option<Time>,
         /// Last time a node condition was written.
         last_heartbeat_time: Option<Time>,
+    }
+}
+
+/// Conditions that Kubernetes itself writes of pods and nodes (`k8s.io/api/core/v1`).
+const OWN_CONDITIONS: [&str; 13] = [
+    "Ready",
+    "PodScheduled",
+    "Initialized",
+    "ContainersReady",
+    "PodReadyToStartContainers",
+    "DisruptionTarget",
+    "PodResizePending",
+    "PodResizeInProgress",
+    "AllContainersRestarting",
+    "MemoryPressure",
+    "DiskPressure",
+    "PIDPressure",
+    "NetworkUnavailable",
+];
+
+impl Entry for Owner {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+    fn is_essential(&self) -> bool {
+        self.controller
+    }
+}
+
+impl Entry for Condition {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+    fn is_essential(&self) -> bool {
+        OWN_CONDITIONS.contains(&self.kind.as_str())
     }
 }
 

@@ -29,7 +29,9 @@ macro_rules! slim {
     };
 }
 
+mod bounded;
 mod event;
+pub mod limits;
 mod meta;
 mod node;
 mod pod;
@@ -37,13 +39,16 @@ mod quantity;
 mod resources;
 mod status;
 
+pub use bounded::{Bounded, Count, Entry, LeftOut, Rest};
 pub use event::{Event, EventSeries, EventSource, ObjectReference};
 pub use meta::{Condition, KubeletAnnotations, Meta, Owner};
 pub use node::{Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus, Taint};
-pub use pod::{ClaimSource, ContainerSpec, Pod, PodSpec, Probe, ReadinessGate, SchedulingGate, Volume};
+pub use pod::{
+    ClaimSource, ContainerSpec, OtherContainers, Pod, PodSpec, Probe, ReadinessGate, SchedulingGate, Volume,
+};
 pub use quantity::Quantity;
 pub use resources::{Needs, Resource, Resources};
-pub use status::{ContainerState, ContainerStatus, PodStatus, Running, Terminated, Waiting};
+pub use status::{ContainerState, ContainerStatus, OtherStatuses, PodStatus, Running, Terminated, Waiting};
 
 #[cfg(test)]
 mod tests {

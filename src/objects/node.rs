@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Meta, Resources, Time, is_default, nullable};
+use super::limits::{CONDITIONS, TAINTS};
+use super::{Bounded, Condition, Count, Entry, LeftOut, Meta, Resources, Time, is_default, nullable};
 use crate::text::Text;
 
 slim! {
@@ -24,7 +25,7 @@ slim! {
         /// Cordoned.
         unschedulable: bool,
         /// Taints.
-        taints: Vec<Taint>,
+        taints: Bounded<Taint, TAINTS>,
     }
 }
 
@@ -38,11 +39,21 @@ slim! {
     }
 }
 
+impl Entry for Taint {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+    fn is_essential(&self) -> bool {
+        self.key.starts_with("node.kubernetes.io/") || self.key.starts_with("node-role.kubernetes.io/")
+    }
+}
+
 slim! {
     /// `node.status`.
     NodeStatus {
         /// Node conditions.
-        conditions: Vec<Condition>,
+        conditions: Bounded<Condition, CONDITIONS>,
         /// What the node has.
         capacity: Resources,
         /// What of it is for pods.
@@ -85,6 +96,18 @@ slim! {
         lease_duration_seconds: Option<i64>,
         /// Last renewal, by the kubelet's clock (microseconds).
         renew_time: Option<Time>,
+    }
+}
+
+impl Node {
+    /// What it has more of than is kept.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let all = [
+            self.metadata.finalizers.left_out("finalizers"),
+            self.spec.taints.left_out("taints"),
+            self.status.conditions.left_out("conditions"),
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Meta, Needs, PodStatus, Resources, is_default, nullable};
+use super::limits::{CONTAINERS, EPHEMERAL_CONTAINERS, GATES, VOLUMES};
+use super::{Bounded, Count, Entry, LeftOut, Meta, Needs, PodStatus, Resources, Rest, is_default, nullable};
 use crate::text::Text;
 
 slim! {
@@ -18,27 +19,49 @@ slim! {
     }
 }
 
+impl Pod {
+    /// What it has more of than is kept.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let (spec, status) = (&self.spec, &self.status);
+        let all = [
+            self.metadata.finalizers.left_out("finalizers"),
+            self.metadata.owner_references.left_out("owner references"),
+            spec.scheduling_gates.left_out("scheduling gates"),
+            spec.readiness_gates.left_out("readiness gates"),
+            spec.init_containers.left_out("init containers"),
+            spec.containers.left_out("containers"),
+            spec.ephemeral_containers.left_out("ephemeral containers"),
+            spec.volumes.left_out("volumes"),
+            status.conditions.left_out("conditions"),
+            status.init_container_statuses.left_out("statuses of init containers"),
+            status.container_statuses.left_out("statuses of containers"),
+            status.ephemeral_container_statuses.left_out("statuses of ephemeral containers"),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
 slim! {
     /// `pod.spec`.
     PodSpec {
         /// Empty until the scheduler has bound the pod.
         node_name: Text,
         /// Init containers and sidecars, in start order.
-        init_containers: Vec<ContainerSpec>,
+        init_containers: Bounded<ContainerSpec, CONTAINERS>,
         /// App containers.
-        containers: Vec<ContainerSpec>,
+        containers: Bounded<ContainerSpec, CONTAINERS>,
         /// Ephemeral (debug) containers.
-        ephemeral_containers: Vec<ContainerSpec>,
+        ephemeral_containers: Bounded<ContainerSpec, EPHEMERAL_CONTAINERS>,
         /// `Always`, `OnFailure` or `Never`.
         restart_policy: Text,
         /// The pod uses the node's network namespace.
         host_network: bool,
         /// Names of the gates that keep the scheduler away.
-        scheduling_gates: Vec<SchedulingGate>,
+        scheduling_gates: Bounded<SchedulingGate, GATES>,
         /// Conditions that must be True besides the containers' readiness.
-        readiness_gates: Vec<ReadinessGate>,
+        readiness_gates: Bounded<ReadinessGate, GATES>,
         /// The pod's volumes.
-        volumes: Vec<Volume>,
+        volumes: Bounded<Volume, VOLUMES>,
         /// Grace on deletion, seconds.
         termination_grace_period_seconds: Option<i64>,
         /// The runtime class.
@@ -107,6 +130,73 @@ slim! {
         liveness_probe: Option<Probe>,
         /// What it asks for.
         resources: Needs,
+    }
+}
+
+impl Entry for SchedulingGate {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+}
+
+impl Entry for ReadinessGate {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+}
+
+impl Entry for Volume {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+    fn is_essential(&self) -> bool {
+        !self.persistent_volume_claim.claim_name.is_empty()
+    }
+}
+
+slim! {
+    /// Containers of a spec that are left out, as far as they count for the pod.
+    OtherContainers {
+        /// How many.
+        count: u64,
+        /// How many of them are sidecars, where they are init containers.
+        sidecars: u64,
+        /// What all of them request.
+        all: Needs,
+        /// What the sidecars among them request.
+        of_sidecars: Needs,
+        /// The most that is requested while one of them starts, where they are init containers.
+        largest: Needs,
+    }
+}
+
+impl Rest for OtherContainers {
+    fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Entry for ContainerSpec {
+    type Rest = OtherContainers;
+    fn fold(self, rest: &mut OtherContainers) {
+        let is_sidecar = self.is_sidecar();
+        let add = |to: &mut Needs| {
+            to.requests.add(&self.resources.requests);
+            to.limits.add(&self.resources.limits);
+        };
+        rest.count = rest.count.saturating_add(1);
+        rest.sidecars = rest.sidecars.saturating_add(u64::from(is_sidecar));
+        add(&mut rest.all);
+        let mut now = rest.of_sidecars.clone();
+        add(&mut now);
+        rest.largest.requests.raise(&now.requests);
+        rest.largest.limits.raise(&now.limits);
+        if is_sidecar {
+            rest.of_sidecars = now;
+        }
     }
 }
 

@@ -6,11 +6,9 @@ use std::fmt;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::limits::{RESOURCES, SUMMED_RESOURCES};
 use super::{Quantity, is_default, nullable};
 use crate::text::Text;
-
-/// Most resources of one list; a node has some ten.
-const MAX_NAMES: usize = 64;
 
 /// What is counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,10 +73,11 @@ impl Resources {
         self.0.binary_search_by(|(r, _)| r.cmp(resource)).ok().and_then(|i| self.0.get(i)).map(|(_, q)| *q)
     }
 
-    /// Lists an amount.
+    /// Lists an amount; one of a resource that Kubernetes does not know itself only while there is room.
     pub fn set(&mut self, resource: Resource, quantity: Quantity) {
         match self.0.binary_search_by(|(r, _)| r.cmp(&resource)) {
             Ok(i) => self.0[i].1 = quantity,
+            Err(_) if self.0.len() >= SUMMED_RESOURCES && matches!(resource, Resource::Other(_)) => {}
             Err(i) => self.0.insert(i, (resource, quantity)),
         }
     }
@@ -132,7 +131,7 @@ impl<'de> Deserialize<'de> for Resources {
                 let mut all = Resources::default();
                 while let Some(name) = map.next_key::<Text>()? {
                     match map.next_value()? {
-                        Amount::Known(quantity) if all.0.len() < MAX_NAMES => all.set(Resource::read(&name), quantity),
+                        Amount::Known(quantity) if all.0.len() < RESOURCES => all.set(Resource::read(&name), quantity),
                         Amount::Known(_) | Amount::Other(_) => {}
                     }
                 }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Time, is_default, nullable};
+use super::limits::{CONDITIONS, CONTAINERS, EPHEMERAL_CONTAINERS};
+use super::{Bounded, Condition, Entry, Rest, Time, is_default, nullable};
 use crate::text::Text;
 
 slim! {
@@ -22,13 +23,13 @@ slim! {
         /// `Guaranteed`, `Burstable` or `BestEffort`.
         qos_class: Text,
         /// Pod conditions.
-        conditions: Vec<Condition>,
+        conditions: Bounded<Condition, CONDITIONS>,
         /// Statuses of init containers and sidecars, in spec order.
-        init_container_statuses: Vec<ContainerStatus>,
+        init_container_statuses: Bounded<ContainerStatus, CONTAINERS>,
         /// Statuses of app containers.
-        container_statuses: Vec<ContainerStatus>,
+        container_statuses: Bounded<ContainerStatus, CONTAINERS>,
         /// Statuses of ephemeral containers.
-        ephemeral_container_statuses: Vec<ContainerStatus>,
+        ephemeral_container_statuses: Bounded<ContainerStatus, EPHEMERAL_CONTAINERS>,
         /// Pod address.
         pod_ip: Text = "podIP",
         /// In-place resize before 1.33 told it by a condition: `Proposed`, `InProgress`, `Deferred`, `Infeasible`.
@@ -52,7 +53,17 @@ impl PodStatus {
         self.phase == "Succeeded" || self.phase == "Failed"
     }
 
-    /// Every container status: init, app, ephemeral.
+    /// A container runs, kept or not.
+    pub fn is_any_running(&self) -> bool {
+        let rest = [
+            self.init_container_statuses.rest(),
+            self.container_statuses.rest(),
+            self.ephemeral_container_statuses.rest(),
+        ];
+        self.all_containers().any(|c| c.state.running.is_some()) || rest.into_iter().any(|rest| rest.running > 0)
+    }
+
+    /// Every container status that is kept: init, app, ephemeral.
     pub fn all_containers(&self) -> impl Iterator<Item = &ContainerStatus> {
         self.init_container_statuses.iter().chain(&self.container_statuses).chain(&self.ephemeral_container_statuses)
     }
@@ -78,6 +89,83 @@ slim! {
         state: ContainerState,
         /// The state before the last restart.
         last_state: ContainerState,
+    }
+}
+
+impl ContainerStatus {
+    /// The word that kubectl takes from it, and whether that is a failure; None while it runs or was never started
+    /// (printPod in pkg/printers/internalversion/printers.go).
+    pub fn kubectl_word(&self) -> Option<(Text, bool)> {
+        if let Some(waiting) = self.state.waiting.as_ref().filter(|w| !w.reason.is_empty()) {
+            return Some((waiting.reason.clone(), false));
+        }
+        let t = self.state.terminated.as_ref()?;
+        let word = match (&t.reason, t.signal) {
+            (reason, _) if !reason.is_empty() => reason.clone(),
+            (_, 0) => format!("ExitCode:{}", t.exit_code).into(),
+            (_, signal) => format!("Signal:{signal}").into(),
+        };
+        Some((word, t.exit_code != 0))
+    }
+
+    /// Runs and is ready, as kubectl counts it.
+    pub fn counts_as_ready(&self) -> bool {
+        self.ready && self.state.running.is_some() && self.kubectl_word().is_none()
+    }
+
+    /// When the run before the present one ended.
+    pub fn last_end(&self) -> Option<Time> {
+        self.last_state.terminated.as_ref().and_then(|t| t.finished_at)
+    }
+}
+
+slim! {
+    /// Container statuses that are left out, as far as they count for the pod.
+    OtherStatuses {
+        /// How many.
+        count: u64,
+        /// How many run.
+        running: u64,
+        /// How many run and are ready.
+        ready: u64,
+        /// How many have neither completed nor started, where they are of init containers.
+        unfinished: u64,
+        /// Restarts of all.
+        restarts: u32,
+        /// The last end before a restart.
+        last_end: Option<Time>,
+        /// kubectl's word for the first of them that has one.
+        word: Text,
+        /// kubectl's word for the first of them that failed.
+        error: Text,
+    }
+}
+
+impl Rest for OtherStatuses {
+    fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Entry for ContainerStatus {
+    type Rest = OtherStatuses;
+    fn fold(self, rest: &mut OtherStatuses) {
+        let add = |to: &mut u64, is: bool| *to = to.saturating_add(u64::from(is));
+        let completed = self.state.terminated.as_ref().is_some_and(|t| t.exit_code == 0);
+        add(&mut rest.count, true);
+        add(&mut rest.running, self.state.running.is_some());
+        add(&mut rest.ready, self.counts_as_ready());
+        add(&mut rest.unfinished, !completed && self.started != Some(true));
+        rest.restarts = rest.restarts.saturating_add(self.restart_count);
+        rest.last_end = rest.last_end.max(self.last_end());
+        if let Some((word, failed)) = self.kubectl_word() {
+            if failed && rest.error.is_empty() {
+                rest.error = word.clone();
+            }
+            if rest.word.is_empty() {
+                rest.word = word;
+            }
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Time;
+use crate::objects::limits::CONDITIONS;
+use crate::objects::{Bounded, Count, Entry};
 use crate::text::Text;
 
 /// A pod sandbox (`PodSandbox` of CRI v1).
@@ -128,7 +130,7 @@ pub struct RuntimeStatus {
     pub version: Text,
     /// RuntimeReady, NetworkReady and others.
     #[serde(default)]
-    pub conditions: Vec<RuntimeCondition>,
+    pub conditions: Bounded<RuntimeCondition, CONDITIONS>,
 }
 
 /// One condition of the runtime.
@@ -144,4 +146,14 @@ pub struct RuntimeCondition {
     /// Message.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub message: Text,
+}
+
+impl Entry for RuntimeCondition {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+    fn is_essential(&self) -> bool {
+        matches!(self.kind.as_str(), "RuntimeReady" | "NetworkReady")
+    }
 }

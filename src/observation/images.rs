@@ -3,7 +3,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::objects::limits::{FILESYSTEMS, IMAGE_NAMES};
+use crate::objects::{Bounded, Count, Entry};
 use crate::text::Text;
+
+fn is_empty<T: Entry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
+    list.is_empty()
+}
+
+impl Entry for FilesystemUsage {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+}
 
 /// An image (`Image` of CRI v1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,11 +24,11 @@ pub struct Image {
     /// Image id, `sha256:…`.
     pub id: Text,
     /// Names with tags, as in `registry.k8s.io/pause:3.10`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<Text>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub tags: Bounded<Text, IMAGE_NAMES>,
     /// Names with digests, as in `registry.k8s.io/pause@sha256:…`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub digests: Vec<Text>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub digests: Bounded<Text, IMAGE_NAMES>,
     /// Bytes, as the runtime counts them; layers that images share count in each.
     pub size: u64,
     /// Never collected by the kubelet.
@@ -27,11 +40,11 @@ pub struct Image {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImageFs {
     /// `image_filesystems`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<FilesystemUsage>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub images: Bounded<FilesystemUsage, FILESYSTEMS>,
     /// `container_filesystems`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub containers: Vec<FilesystemUsage>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub containers: Bounded<FilesystemUsage, FILESYSTEMS>,
 }
 
 /// What the runtime uses of one file system (`FilesystemUsage` of CRI v1), as it last counted.

@@ -4,7 +4,20 @@
 use serde::{Deserialize, Serialize};
 
 use super::Time;
+use crate::objects::limits::{CONTAINERS_ON_DISK, VOLUMES};
+use crate::objects::{Bounded, Count, Entry};
 use crate::text::Text;
+
+fn is_empty<T: Entry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
+    list.is_empty()
+}
+
+impl Entry for ContainerDir {
+    type Rest = Count;
+    fn fold(self, rest: &mut Count) {
+        rest.add();
+    }
+}
 
 /// A systemd unit (`systemctl show`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,11 +74,11 @@ pub struct PodDir {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// Containers that have a log directory, by name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub containers: Vec<ContainerDir>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub containers: Bounded<ContainerDir, CONTAINERS_ON_DISK>,
     /// Volumes that have a directory of the kubelet's, by name; of a claim it is the persistent volume's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub volumes: Vec<Text>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub volumes: Bounded<Text, VOLUMES>,
 }
 
 /// What lies on disk of a container: its log directory.
@@ -90,6 +103,6 @@ pub struct StaticPod {
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub name: Text,
     /// Containers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub containers: Vec<Text>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub containers: Bounded<Text, CONTAINERS_ON_DISK>,
 }

@@ -2,10 +2,12 @@
 //! It must not be asked while the API server answers: then its word is kubectl's, however late.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use crate::model::{PodFacts, bare_id, real};
 use crate::objects::{ContainerState, ContainerStatus, Pod, Running, Terminated};
 use crate::observation::{Container, ContainerPhase, Time};
+use crate::text::Text;
 
 /// The pod object with the runtime's newer containers in it; None when it is not behind.
 pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
@@ -16,12 +18,14 @@ pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
     let mut pod = (*held.value).clone();
     let mut changed = false;
     let (spec, status) = (&pod.spec, &mut pod.status);
+    let specs = spec.containers.iter().chain(&spec.init_containers);
+    let specs = specs.filter(|c| c.readiness_probe.is_some() || c.startup_probe.is_some());
+    let probed: HashSet<&Text> = specs.map(|c| &c.name).collect();
     for status in status.init_container_statuses.iter_mut().chain(&mut status.container_statuses) {
         let Some(container) = facts.container(&status.name).filter(|c| is_later(c, status, held.changed)) else {
             continue;
         };
-        let mut all = spec.containers.iter().chain(&spec.init_containers);
-        let probed = all.any(|c| c.name == status.name && (c.readiness_probe.is_some() || c.startup_probe.is_some()));
+        let probed = probed.contains(&status.name);
         changed |= go_on(status, container, facts, probed);
     }
     changed.then_some(pod)
@@ -75,7 +79,7 @@ fn go_on(status: &mut ContainerStatus, c: &Container, facts: &PodFacts, probed: 
         return false;
     }
     if !same_run {
-        let mut before = facts.exits.iter().rev().filter(|e| e.container == status.name && e.id != c.id);
+        let mut before = facts.exits_of(&status.name).rev().filter(|e| e.id != c.id);
         status.last_state.terminated = before.next().map(|e| Terminated {
             container_id: e.id.clone(),
             exit_code: e.exit_code,

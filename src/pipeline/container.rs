@@ -90,7 +90,7 @@ pub fn place_container(
     let cri = facts.container(name);
     let nothing = ContainerState::default();
     let (state, last_state) = status.map_or((&nothing, &nothing), |s| (&s.state, &s.last_state));
-    let exits: Vec<_> = facts.exits.iter().filter(|e| e.container == spec.name).collect();
+    let exits: Vec<_> = facts.exits_of(name).collect();
     let cri_ran = cri.is_some_and(|c| {
         let ended = c.phase == ContainerPhase::Exited && !never_ran(&c.reason);
         real(c.started_at).is_some() || c.phase == ContainerPhase::Running || ended
@@ -106,7 +106,7 @@ pub fn place_container(
         .filter_map(|e| e.started)
         .chain(ends().filter(|t| !never_ran(&t.reason)).filter_map(|t| real(t.started_at)))
         .chain(state.running.iter().filter_map(|r| r.started_at))
-        .chain(facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| real(c.started_at)))
+        .chain(facts.containers_of(name).filter_map(|c| real(c.started_at)))
         .chain(facts.events_of(name).filter(|e| e.reason == "Started").filter_map(|e| e.first()))
         .collect();
     let first_started = earliest(started.into_iter());
@@ -116,7 +116,7 @@ pub fn place_container(
         .or_else(|| state.running.as_ref().and_then(|r| r.started_at))
         .or_else(|| running_cri.and_then(|c| c.created_at));
     let first_event = |reason| facts.events_of(name).filter(|e| e.reason == reason).filter_map(|e| e.first()).min();
-    let created = facts.containers.iter().filter(|c| c.name == spec.name).filter_map(|c| c.created_at).min();
+    let created = facts.containers_of(name).filter_map(|c| c.created_at).min();
     let create_done = earliest([created, first_event("Created")].into_iter().flatten());
     let image_done = first_event("Pulled").or(create_done);
     // The runtime's newest run may be one that no status tells yet.
@@ -195,7 +195,7 @@ fn evidence(facts: &PodFacts, status: Option<&ContainerStatus>, cri: Option<&Con
         let at = match (&state.running, &state.terminated) {
             (Some(r), _) => r.started_at,
             (_, Some(t)) => real(t.finished_at),
-            _ => facts.word_since.iter().find(|(c, _)| *c == status.name).map(|(_, since)| *since),
+            _ => facts.word_since.get(&status.name).copied(),
         };
         out.push(Evidence::new(source, at, state.to_string()));
     }

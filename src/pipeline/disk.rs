@@ -1,6 +1,8 @@
 //! Owns the place of a pod that only the disk shows: how far it came at least, and that nobody says how it fares.
 //! It must not say of any stage that it is under way or failed: a directory outlives what made it.
 
+use std::collections::BTreeSet;
+
 use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::evidence::Evidence;
 use super::place::Place;
@@ -119,7 +121,8 @@ fn containers(facts: &PodFacts) -> Vec<ContainerPlace> {
     let logs = facts.dir.iter().flat_map(|dir| &dir.containers);
     let manifest = facts.manifest.iter().flat_map(|m| &m.containers);
     let known: Vec<(&Text, Option<u32>)> = logs.map(|c| (&c.name, c.restarts)).collect();
-    let more = manifest.filter(|name| !known.iter().any(|(known, _)| known == name)).map(|name| (name, None));
+    let names: BTreeSet<&Text> = known.iter().map(|(name, _)| *name).collect();
+    let more = manifest.filter(|name| !names.contains(name)).map(|name| (name, None));
     let all: Vec<(&Text, Option<u32>)> = known.iter().copied().chain(more).collect();
     let place = |(name, log): (&Text, Option<u32>)| {
         let spec = ContainerSpec { name: name.clone(), ..ContainerSpec::default() };

@@ -46,7 +46,7 @@ pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
 /// A pod whose sandbox was made anew runs its init containers again, whatever its condition still says.
 fn begins_anew(s: &Steps) -> bool {
     let Some(sandbox) = s.facts.sandbox().filter(|sandbox| sandbox.ready && sandbox.attempt > 0) else { return false };
-    let inside = |c: &ContainerPlace| s.facts.containers.iter().any(|r| r.name == c.name && r.sandbox == sandbox.id);
+    let inside = |c: &ContainerPlace| s.facts.containers_of(&c.name).any(|r| r.sandbox == sandbox.id);
     blocking_init(s).is_some() && !s.apps().any(inside)
 }
 
@@ -248,7 +248,7 @@ fn is_failing(c: &ContainerPlace) -> bool {
 }
 
 fn first_end(s: &Steps, c: &ContainerPlace) -> Option<Time> {
-    s.facts.exits.iter().filter(|e| e.container == c.name).filter_map(|e| e.finished).min()
+    s.facts.exits_of(&c.name).filter_map(|e| e.finished).min()
 }
 
 fn first_start(s: &Steps) -> Option<Time> {

@@ -1,12 +1,15 @@
 //! Owns what comes next and when: restarts, pulls, the end of a grace period, the end of a startup probe's patience.
 //! It must not count down: it gives a time, and says whether it is an estimate.
 
+use std::collections::HashMap;
+
 use super::container::{ContainerKind, ContainerPlace};
 use super::place::{Next, NextKind};
 use super::stage::{Stage, StageState};
 use super::steps::Steps;
 use super::terminating;
 use crate::observation::Time;
+use crate::text::Text;
 use crate::time::TimeDelta;
 
 /// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
@@ -56,10 +59,16 @@ fn pull(s: &Steps) -> Option<Time> {
 fn startup(s: &Steps) -> Option<Time> {
     let pod = s.pod?;
     let specs = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let places: HashMap<&Text, &ContainerPlace> =
+        s.containers.iter().filter(|c| c.stage == Stage::Probes).map(|c| (&c.name, c)).collect();
+    if places.is_empty() {
+        return None;
+    }
+    let started: HashMap<&Text, Option<bool>> = pod.status.all_containers().map(|c| (&c.name, c.started)).collect();
     let at = specs.filter_map(|spec| {
         let probe = spec.startup_probe.as_ref()?;
-        let place = s.containers.iter().find(|c| c.name == spec.name && c.stage == Stage::Probes)?;
-        let started = pod.status.all_containers().find(|c| c.name == spec.name)?.started;
+        let place = places.get(&spec.name)?;
+        let started = *started.get(&spec.name)?;
         let patience = probe
             .initial_delay_seconds
             .max(0)

@@ -37,8 +37,7 @@ fn scheduling(s: &Steps) -> Option<Text> {
     let pod = s.pod?;
     let condition = pod.status.condition("PodScheduled").filter(|c| !c.is_true());
     if !pod.spec.scheduling_gates.is_empty() {
-        let gates: Vec<&str> = pod.spec.scheduling_gates.iter().map(|g| g.name.as_str()).collect();
-        return Some(format!("held by scheduling gates: {}", gates.join(", ")).into());
+        return Some(format!("held by scheduling gates: {}", pod.spec.scheduling_gates.joined(|g| &g.name)).into());
     }
     let event = s.facts.event(&["FailedScheduling"]).map(|e| e.message.clone());
     condition
@@ -94,10 +93,10 @@ fn terminating(s: &Steps) -> Text {
         return failure.text;
     }
     if terminating::all_gone(s) {
-        let held: Vec<&str> = pod.metadata.finalizers.iter().map(Text::as_str).collect();
-        return match held.as_slice() {
-            [] => "containers are gone; the kubelet cleans up".into(),
-            held => format!("containers are gone; finalizers hold the object: {}", held.join(", ")).into(),
+        let held = &pod.metadata.finalizers;
+        return match held.is_empty() {
+            true => "containers are gone; the kubelet cleans up".into(),
+            false => format!("containers are gone; finalizers hold the object: {}", held.joined(|f| f)).into(),
         };
     }
     if let Some(event) = last_event(s.facts, &["FailedPreStopHook"], &[]) {

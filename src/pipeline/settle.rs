@@ -35,7 +35,7 @@ pub(super) fn settle(
     cri: Option<&Container>,
 ) {
     let name = place.name.clone();
-    let word_since = facts.word_since.iter().find(|(c, _)| *c == name).map(|(_, since)| *since);
+    let word_since = facts.word_since.get(&name).copied();
     // The runtime's newer word: the API shows a container as waiting for one relist and one status write longer.
     let known_end = |c: &Container| {
         let ended = [&state.terminated].into_iter().flatten();
@@ -175,7 +175,7 @@ fn whole(time: Time) -> Time {
 
 /// The end of the first of the unbroken row of failed runs that the sources still know.
 fn first_failure(facts: &PodFacts, container: &str) -> Option<Time> {
-    facts.exits.iter().filter(|e| e.container == container).filter_map(|e| e.finished).min()
+    facts.exits_of(container).filter_map(|e| e.finished).min()
 }
 
 /// An end in words: `exit 137 (OOMKilled)`, with the message and what the kubelet says of the next start.

@@ -1,7 +1,9 @@
 //! Owns the words of `kubectl get pods`: STATUS, READY, RESTARTS and durations.
 //! It must not improve on them: they are what people compare with.
 
-use crate::objects::{ContainerStatus, Pod};
+use std::collections::HashSet;
+
+use crate::objects::Pod;
 use crate::observation::Time;
 use crate::text::Text;
 use crate::time::TimeDelta;
@@ -44,18 +46,20 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> Status {
     if status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.reason == "SchedulingGated") {
         word = "SchedulingGated".into();
     }
-    let sidecar = |name: &str| spec.init_containers.iter().any(|c| c.name == name && c.is_sidecar());
-    let total = spec.containers.len() + spec.init_containers.iter().filter(|c| c.is_sidecar()).count();
+    let sidecars: HashSet<&str> =
+        spec.init_containers.iter().filter(|c| c.is_sidecar()).map(|c| c.name.as_str()).collect();
+    let init = spec.init_containers.iter().filter(|c| c.is_sidecar()).count();
+    let total = count(spec.containers.total()) + init + count(spec.init_containers.rest().sidecars);
     let (mut ready, mut init_restarts, mut sidecar_restarts) = (0, 0, 0);
     let (mut init_last, mut sidecar_last) = (None, None);
     let mut initializing = false;
     for (i, container) in status.init_container_statuses.iter().enumerate() {
-        init_restarts += container.restart_count;
-        init_last = init_last.max(last_end(container));
-        let is_sidecar = sidecar(&container.name);
+        init_restarts = u32::saturating_add(init_restarts, container.restart_count);
+        init_last = init_last.max(container.last_end());
+        let is_sidecar = sidecars.contains(container.name.as_str());
         if is_sidecar {
-            sidecar_restarts += container.restart_count;
-            sidecar_last = sidecar_last.max(last_end(container));
+            sidecar_restarts = u32::saturating_add(sidecar_restarts, container.restart_count);
+            sidecar_last = sidecar_last.max(container.last_end());
         }
         let state = &container.state;
         if state.terminated.as_ref().is_some_and(|t| t.exit_code == 0) {
@@ -71,31 +75,43 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> Status {
             (Some(t), _) if t.signal != 0 => format!("Init:Signal:{}", t.signal),
             (Some(t), _) => format!("Init:ExitCode:{}", t.exit_code),
             (_, Some(w)) if !w.reason.is_empty() && w.reason != "PodInitializing" => format!("Init:{}", w.reason),
-            _ => format!("Init:{i}/{}", spec.init_containers.len()),
+            _ => format!("Init:{i}/{}", spec.init_containers.total()),
         }
         .into();
         break;
     }
+    let rest = status.init_container_statuses.rest();
+    if !initializing && rest.count > 0 {
+        ready += count(rest.ready);
+        init_restarts = init_restarts.saturating_add(rest.restarts);
+        init_last = init_last.max(rest.last_end);
+        if rest.unfinished > 0 {
+            initializing = true;
+            let done = status.init_container_statuses.len() as u64 + rest.count.saturating_sub(rest.unfinished);
+            word = format!("Init:{done}/{}", spec.init_containers.total()).into();
+        }
+    }
     let (mut restarts, mut last_restart) = (init_restarts, init_last);
     if !initializing || status.is_true("Initialized") {
         (restarts, last_restart) = (sidecar_restarts, sidecar_last);
-        let (mut running, mut error) = (false, None);
+        // The last one comes first: those that are left out are behind the others.
+        let rest = status.container_statuses.rest();
+        restarts = restarts.saturating_add(rest.restarts);
+        last_restart = last_restart.max(rest.last_end);
+        ready += count(rest.ready);
+        let (mut running, mut error) = (rest.ready > 0, Some(rest.error.clone()).filter(|e| !e.is_empty()));
+        if !rest.word.is_empty() {
+            word = rest.word.clone();
+        }
         for container in status.container_statuses.iter().rev() {
-            restarts += container.restart_count;
-            last_restart = last_restart.max(last_end(container));
-            let state = &container.state;
-            if let Some(w) = state.waiting.as_ref().filter(|w| !w.reason.is_empty()) {
-                word = w.reason.clone();
-            } else if let Some(t) = &state.terminated {
-                word = match (&t.reason, t.signal) {
-                    (reason, _) if !reason.is_empty() => reason.clone(),
-                    (_, 0) => format!("ExitCode:{}", t.exit_code).into(),
-                    (_, signal) => format!("Signal:{signal}").into(),
-                };
-                if t.exit_code != 0 {
-                    error = Some(word.clone());
+            restarts = restarts.saturating_add(container.restart_count);
+            last_restart = last_restart.max(container.last_end());
+            if let Some((own, failed)) = container.kubectl_word() {
+                if failed {
+                    error = Some(own.clone());
                 }
-            } else if container.ready && state.running.is_some() {
+                word = own;
+            } else if container.counts_as_ready() {
                 running = true;
                 ready += 1;
             }
@@ -120,8 +136,8 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> Status {
     Status { word, ready, total, restarts, last_restart }
 }
 
-fn last_end(container: &ContainerStatus) -> Option<Time> {
-    container.last_state.terminated.as_ref().and_then(|t| t.finished_at)
+fn count(containers: u64) -> usize {
+    usize::try_from(containers).unwrap_or(usize::MAX)
 }
 
 /// A duration as kubectl prints it (k8s.io/apimachinery/pkg/util/duration HumanDuration).

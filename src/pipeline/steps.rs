@@ -1,14 +1,16 @@
 //! Owns the order in which stages are decided, and which of them is where the pod stands.
 //! It must not look at events or the runtime itself: `early`, `late` and `terminating` read the sources.
 
+use std::collections::HashMap;
+
 use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::place::Place;
 use super::stage::{Stage, StageState, Step};
 use super::status::{Status, kubectl_status};
 use super::{behind, early, late, next, reason, terminating};
 use crate::model::PodFacts;
-use crate::objects::{ContainerStatus, Pod};
-use crate::observation::{ContainerPhase, Source};
+use crate::objects::{ContainerSpec, ContainerStatus, Pod};
+use crate::observation::{ContainerPhase, Source, Time};
 use crate::text::Text;
 
 /// What the stages are decided from.
@@ -161,17 +163,31 @@ fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
     let made_up = |s: &ContainerStatus| {
         s.container_id.is_empty() && s.state.terminated.as_ref().is_some_and(|t| t.reason == "ContainerStatusUnknown")
     };
-    let status = |name: &str| pod.status.all_containers().find(|s| s.name == name && !(refused && made_up(s)));
+    let mut statuses: HashMap<&Text, &ContainerStatus> = HashMap::new();
+    for status in pod.status.all_containers().filter(|s| !(refused && made_up(s))) {
+        statuses.entry(&status.name).or_insert(status);
+    }
+    let status = |name: &Text| statuses.get(name).copied();
     let mut out = Vec::new();
+    // One without a status may have one that is left out.
+    let mut add = |spec: &ContainerSpec, kind, policy, partial: bool| {
+        let status = status(&spec.name);
+        let mut place = place_container(facts, spec, status, kind, policy);
+        if partial && status.is_none() && facts.container(&spec.name).is_none() {
+            (place.state, place.message) = (StageState::Unknown, "its status is not among those that are kept".into());
+        }
+        out.push(place);
+    };
+    let status = &pod.status;
     for spec in &pod.spec.init_containers {
         let kind = if spec.is_sidecar() { ContainerKind::Sidecar } else { ContainerKind::Init };
-        out.push(place_container(facts, spec, status(&spec.name), kind, policy));
+        add(spec, kind, policy, status.init_container_statuses.rest().count > 0);
     }
     for spec in &pod.spec.containers {
-        out.push(place_container(facts, spec, status(&spec.name), ContainerKind::App, policy));
+        add(spec, ContainerKind::App, policy, status.container_statuses.rest().count > 0);
     }
     for spec in &pod.spec.ephemeral_containers {
-        out.push(place_container(facts, spec, status(&spec.name), ContainerKind::Ephemeral, "Never"));
+        add(spec, ContainerKind::Ephemeral, "Never", status.ephemeral_container_statuses.rest().count > 0);
     }
     out
 }
@@ -181,8 +197,9 @@ fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
     let mut names: Vec<&Text> = facts.containers.iter().map(|c| &c.name).collect();
     names.sort();
     names.dedup();
-    let spec = |name: &Text| crate::objects::ContainerSpec { name: name.clone(), ..Default::default() };
-    let kind = |name: &Text| if made_way(facts, name) { ContainerKind::Init } else { ContainerKind::App };
+    let spec = |name: &Text| ContainerSpec { name: name.clone(), ..Default::default() };
+    let newest = newest_of_sandboxes(facts);
+    let kind = |name: &Text| if made_way(facts, name, &newest) { ContainerKind::Init } else { ContainerKind::App };
     let mut places: Vec<_> =
         names.into_iter().map(|name| place_container(facts, &spec(name), None, kind(name), "")).collect();
     // Nothing says whether what ended well is started again; what was started again before is taken for what is.
@@ -198,9 +215,24 @@ fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
 
 /// It ended well, another was made after that, and it was not made again: an init container, or an app container that was
 /// done before the image of the next had come.
-fn made_way(facts: &PodFacts, name: &str) -> bool {
+fn made_way(facts: &PodFacts, name: &str, newest: &NewestOfSandboxes) -> bool {
     let Some(c) = facts.container(name).filter(|c| c.exit_code == Some(0)) else { return false };
-    let of_others = facts.containers.iter().filter(|o| o.name != *name && o.sandbox == c.sandbox);
-    let next = of_others.filter_map(|o| o.created_at).max();
+    let mut of_others = newest.get(&c.sandbox).into_iter().flatten().filter(|(other, _)| ***other != *name);
+    let next = of_others.next().map(|(_, created)| *created);
     c.finished_at.is_some_and(|ended| next.is_some_and(|next| next >= ended))
+}
+
+/// By sandbox, the container created last and the one created last of another name.
+type NewestOfSandboxes<'a> = HashMap<&'a Text, Vec<(&'a Text, Time)>>;
+
+fn newest_of_sandboxes(facts: &PodFacts) -> NewestOfSandboxes<'_> {
+    let mut all = NewestOfSandboxes::new();
+    // Newest first.
+    for (c, created) in facts.containers.iter().filter_map(|c| Some((c, c.created_at?))) {
+        let own = all.entry(&c.sandbox).or_default();
+        if own.len() < 2 && own.iter().all(|(name, _)| **name != c.name) {
+            own.push((&c.name, created));
+        }
+    }
+    all
 }

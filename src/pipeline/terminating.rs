@@ -56,6 +56,6 @@ pub(super) fn all_gone(s: &Steps) -> bool {
         let alive = |phase| matches!(phase, ContainerPhase::Running | ContainerPhase::Created);
         return !s.facts.containers.iter().any(|c| alive(c.phase)) && !s.facts.sandboxes.iter().any(|x| x.ready);
     }
-    let ended = |p: &crate::objects::Pod| p.status.all_containers().all(|c| c.state.running.is_none());
+    let ended = |p: &crate::objects::Pod| !p.status.is_any_running();
     s.pod.is_none_or(|p| p.status.is_terminal() || ended(p))
 }

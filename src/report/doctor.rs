@@ -236,5 +236,5 @@ pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a
 
 fn orphan((uid, orphan): (&Text, &Orphan)) -> OrphanJson {
     let PodDir { pod, volumes, .. } = &*orphan.dir;
-    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.clone(), seen_since: Stamp(orphan.first) }
+    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.to_vec(), seen_since: Stamp(orphan.first) }
 }

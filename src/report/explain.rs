@@ -35,6 +35,9 @@ fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
     if let Some(node) = &e.of_node {
         fold(&format!("the node explains it: {} [{}]", node.title, node.cause), "  ", "  ", width, out);
     }
+    for left_out in &e.left_out {
+        _ = writeln!(out, "  {left_out}");
+    }
     for (i, finding) in e.diagnosis.findings.iter().enumerate() {
         if i == 0 {
             first(finding, now, width, out);

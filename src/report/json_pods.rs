@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::json::{EvidenceJson, Head, Stamp, Surroundings, known, stamp, surroundings};
+use crate::objects::LeftOut;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPlace, Next, Placed, Step};
 use crate::text::Text;
@@ -56,6 +57,8 @@ pub struct PodJson {
     next: Option<NextJson>,
     stages: Vec<StageJson>,
     containers: Vec<ContainerJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,7 +100,7 @@ struct ContainerJson {
 }
 
 /// The same container in the words of each source.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct WordsJson {
     api: Option<String>,
     kubelet: Option<String>,
@@ -125,7 +128,6 @@ pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
 pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
     let (facts, place) = (&placed.facts, &placed.place);
     let detail = Detail::new(placed, now);
-    let sides = |name: &Text| detail.sides.iter().find(|sides| sides.container == *name);
     let object = facts.object();
     PodJson {
         namespace: facts.namespace.clone(),
@@ -151,7 +153,8 @@ pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
         cause: known(&row.cause),
         next: place.next.map(NextJson::from),
         stages: place.steps.iter().map(stage).collect(),
-        containers: place.containers.iter().map(|c| container(c, sides(&c.name))).collect(),
+        containers: place.containers.iter().zip(&detail.sides).map(|(c, sides)| container(c, sides)).collect(),
+        left_out: detail.left_out,
     }
 }
 
@@ -180,7 +183,7 @@ fn stage(step: &Step) -> StageJson {
     }
 }
 
-fn container(c: &ContainerPlace, sides: Option<&Sides>) -> ContainerJson {
+fn container(c: &ContainerPlace, sides: &Sides) -> ContainerJson {
     let exit = |(code, reason, at): &(i32, Text, Option<Time>)| ExitJson {
         code: *code,
         reason: known(reason),
@@ -194,7 +197,7 @@ fn container(c: &ContainerPlace, sides: Option<&Sides>) -> ContainerJson {
         stage_state: c.state.name(),
         stage_since: stamp(c.since),
         state: known(&c.word),
-        words: sides.map(words).unwrap_or_default(),
+        words: words(sides),
         message: known(&c.message),
         ready: c.ready,
         restarts: c.restarts,

@@ -3,8 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::objects::LeftOut;
 use crate::observation::{Source, SourceState};
 use crate::view::Moment;
+
+/// Objects named that hold more than is kept.
+const OBJECTS: usize = 8;
 
 /// One sentence, and what it is about in words that stay the same while it is so; without them it is told once only.
 struct Note {
@@ -76,10 +80,28 @@ fn all(moment: &Moment) -> Vec<Note> {
         let text = format!("{name}: {} {what} were dropped", dropped.dropped);
         notes.push(Note { about: format!("{name} drops {what}"), text });
     }
+    notes.extend(left_out(moment).into_iter().map(plain));
     let missing: Vec<&str> = Source::ALL.into_iter().filter(|s| is_missing(moment, *s)).map(Source::name).collect();
     if !missing.is_empty() {
         notes.push(Note { about: String::new(), text: format!("nothing is known from {}", missing.join(", ")) });
     }
+    notes
+}
+
+/// Objects that hold more than is kept.
+fn left_out(moment: &Moment) -> Vec<String> {
+    let note = |what: &str, name: &str, all: Vec<LeftOut>| {
+        let words: Vec<String> = all.iter().map(ToString::to_string).collect();
+        (!words.is_empty()).then(|| format!("{what} {name}: {}", words.join("; ")))
+    };
+    let node = moment.snapshot.node.iter().filter_map(|n| note("node", &n.metadata.name, n.left_out()));
+    let pods = moment.pods.iter().map(|placed| &placed.facts);
+    let mut notes: Vec<String> = node
+        .chain(pods.filter_map(|pod| note("pod", &format!("{}/{}", pod.namespace, pod.name), pod.left_out())))
+        .collect();
+    let more = notes.len().saturating_sub(OBJECTS);
+    notes.truncate(OBJECTS);
+    notes.extend((more > 0).then(|| format!("parts of {more} more objects left out")));
     notes
 }
 

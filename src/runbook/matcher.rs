@@ -14,6 +14,12 @@ use super::template::Vars;
 /// What one pattern may take when it is compiled, bytes: a pattern of a team's own cannot eat the node's memory.
 const PATTERN_LIMIT: usize = 4 << 20;
 
+/// Of one text so much is matched, bytes. A line of a log is cut at 4096 characters; what is longer has several lines.
+const TEXT_LIMIT: usize = 4096;
+/// Of all texts of one subject so much is matched, bytes: the lines that are kept of a node's logs, three times over. Patterns
+/// cost some 50 ns a byte at worst.
+const SUBJECT_LIMIT: usize = 1 << 20;
+
 /// Conditions, and their patterns made ready when they are first needed.
 #[derive(Debug, Default)]
 pub(super) struct Matcher {
@@ -76,6 +82,15 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     builder.case_insensitive(true).unicode(false).dot_matches_new_line(true).size_limit(PATTERN_LIMIT).build()
 }
 
+/// Signals that meet a condition, by container; those of the pod or the node are under the empty name.
+type Met<'s> = HashMap<&'s str, Vec<usize>>;
+
+/// What of a signal's text is matched.
+fn matched(signal: &Signal) -> &[u8] {
+    let text = signal.text.as_bytes();
+    text.get(..TEXT_LIMIT).unwrap_or(text)
+}
+
 impl Matcher {
     pub fn new(conditions: Vec<Condition>, rules: &[Rule]) -> Self {
         let mut by_kind: BTreeMap<Kind, OfKind> = BTreeMap::new();
@@ -107,19 +122,26 @@ impl Matcher {
     }
 
     /// For each condition the signals that meet it.
-    fn met(&self, signals: &[Signal]) -> BTreeMap<usize, Vec<usize>> {
-        let mut met: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    fn met<'s>(&self, signals: &'s [Signal]) -> BTreeMap<usize, Met<'s>> {
+        let mut met: BTreeMap<usize, Met> = BTreeMap::new();
+        let mut left = SUBJECT_LIMIT;
         // One text is often said under several kinds.
-        let mut worth_trying: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut worth_trying: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, signal) in signals.iter().enumerate() {
             let accepts = |c: &usize| self.conditions.get(*c).is_some_and(|c| c.accepts(signal));
             let bare = self.by_kind.get(&signal.kind).into_iter().flat_map(|of_kind| of_kind.bare(&signal.word));
-            let text = signal.text.as_str();
-            let patterns = worth_trying.entry(text).or_insert_with(|| self.prefilter.may_match(text.as_bytes()));
-            let matches = |c: &usize| self.regex(*c).is_some_and(|r| r.is_match(text.as_bytes()));
+            let text = matched(signal);
+            let patterns = worth_trying.entry(text).or_insert_with(|| match left.checked_sub(text.len()) {
+                Some(less) => {
+                    left = less;
+                    self.prefilter.may_match(text)
+                }
+                None => Vec::new(),
+            });
+            let matches = |c: &usize| self.regex(*c).is_some_and(|r| r.is_match(text));
             let patterned = patterns.iter().copied().filter(|c| accepts(c) && matches(c));
             for condition in bare.filter(accepts).chain(patterned) {
-                let signals = met.entry(condition).or_default();
+                let signals = met.entry(condition).or_default().entry(&signal.container).or_default();
                 if signals.last() != Some(&number) {
                     signals.push(number);
                 }
@@ -143,22 +165,19 @@ impl Matcher {
             let Some(rule) = rules.get(number) else { continue };
             for container in &containers {
                 // What is said of the pod counts for each of its containers; what is said of one, not for another.
-                let own = |signal: usize| {
-                    signals.get(signal).is_some_and(|s| s.container.is_empty() || s.container == *container)
+                let subjects = ["", container];
+                let subjects = if container.is_empty() { &subjects[..1] } else { &subjects[..] };
+                let own = |c: usize| {
+                    let met = by_condition.get(&c);
+                    subjects.iter().filter_map(move |subject| met?.get(subject))
                 };
-                let holds = |c: usize| by_condition.get(&c).is_some_and(|found| found.iter().any(|s| own(*s)));
+                let holds = |c: usize| own(c).next().is_some();
                 let all = rule.all.iter().all(|t| t.is_true(holds));
                 let any = rule.any.is_empty() || rule.any.iter().any(|t| t.is_true(holds));
                 if !all || !any || rule.not.iter().any(|t| t.is_true(holds)) {
                     continue;
                 }
-                let mut used: Vec<usize> = rule
-                    .positive()
-                    .filter_map(|c| by_condition.get(&c))
-                    .flatten()
-                    .copied()
-                    .filter(|s| own(*s))
-                    .collect();
+                let mut used: Vec<usize> = rule.positive().flat_map(own).flatten().copied().collect();
                 used.sort_unstable();
                 used.dedup();
                 let about_it = used.iter().any(|s| signals.get(*s).is_some_and(|s| s.container == *container));
@@ -177,7 +196,7 @@ impl Matcher {
             let Some(regex) = self.regex(number).filter(|r| r.captures_len() > 1) else { continue };
             let accepts = |s: &&Signal| self.conditions.get(number).is_some_and(|c| c.accepts(s));
             for signal in used.iter().filter_map(|s| signals.get(*s)).filter(accepts) {
-                let Some(groups) = regex.captures(signal.text.as_bytes()) else { continue };
+                let Some(groups) = regex.captures(matched(signal)) else { continue };
                 for name in regex.capture_names().flatten() {
                     let Some(group) = groups.name(name).filter(|g| !g.is_empty()) else { continue };
                     vars.entry(name.to_owned())

@@ -81,6 +81,11 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
     let mut lines: Vec<Line> = name.into_iter().map(|l| Line::styled(l, theme.style(Role::Heading))).collect();
     lines.extend(flow(first, cells));
     lines.extend(flow(second, cells));
+    if !detail.left_out.is_empty() {
+        let words: Vec<String> = detail.left_out.iter().map(ToString::to_string).collect();
+        let words = wrap(&words.join("; "), cells);
+        lines.extend(words.into_iter().map(|l| Line::styled(l, theme.style(Role::Slow))));
+    }
     lines
 }
 

@@ -1,9 +1,11 @@
 //! Owns what is shown of one pod beyond its row: who it is, and the three words on each container side by side.
 //! It must not choose between the words: what differs is told as such.
 
+use std::collections::HashMap;
+
 use super::Row;
-use crate::model::real;
-use crate::objects::{ContainerStatus, Pod};
+use crate::model::{Held, real};
+use crate::objects::{ContainerStatus, LeftOut, Pod};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::pipeline::Placed;
 use crate::text::Text;
@@ -42,6 +44,8 @@ pub struct Detail {
     pub is_static: bool,
     /// The three words per container, in the order of its place.
     pub sides: Vec<Sides>,
+    /// What it has more of than is kept.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Detail {
@@ -52,18 +56,20 @@ impl Detail {
         let status = object.map(|pod| &pod.status);
         let sandbox_ip = facts.sandbox().map(|s| s.ip.clone()).unwrap_or_default();
         let owner = object.and_then(|pod| pod.metadata.owner_references.iter().find(|o| o.controller));
+        let (api, kubelet) = (facts.api.as_ref().map(statuses), facts.kubelet.as_ref().map(statuses));
         let side = |name: &Text| {
-            let (api, kubelet) = (facts.api.as_ref(), facts.kubelet.as_ref());
+            let api = api.as_ref().map(|known| known.get(name).copied());
+            let kubelet = kubelet.as_ref().map(|known| known.get(name).copied());
             let runtime = facts.container(name);
             let runs = [
-                api.and_then(|held| runs(&held.value, name)),
-                kubelet.and_then(|held| runs(&held.value, name)),
+                api.flatten().map(|status| status.state.running.is_some()),
+                kubelet.flatten().map(|status| status.state.running.is_some()),
                 runtime.map(|c| c.phase == ContainerPhase::Running),
             ];
             Sides {
                 container: name.clone(),
-                api: api.map(|held| of_status(&held.value, name)).unwrap_or_default(),
-                kubelet: kubelet.map(|held| of_status(&held.value, name)).unwrap_or_default(),
+                api: api.map(of_status).unwrap_or_default(),
+                kubelet: kubelet.map(of_status).unwrap_or_default(),
                 runtime: runtime.map(|c| of_runtime(c)).unwrap_or_default(),
                 differ: runs.contains(&Some(true)) && runs.contains(&Some(false)),
             }
@@ -77,20 +83,23 @@ impl Detail {
             owner: owner.map(|o| format!("{}/{}", o.kind, o.name)).unwrap_or_default(),
             is_static: facts.is_static(),
             sides: placed.place.containers.iter().map(|c| side(&c.name)).collect(),
+            left_out: facts.left_out(),
         }
     }
 }
 
-fn status<'a>(pod: &'a Pod, name: &Text) -> Option<&'a ContainerStatus> {
-    pod.status.all_containers().find(|c| c.name == *name)
+type Statuses<'a> = HashMap<&'a Text, &'a ContainerStatus>;
+
+fn statuses(pod: &Held<Pod>) -> Statuses<'_> {
+    let mut all = Statuses::new();
+    for status in pod.value.status.all_containers() {
+        all.entry(&status.name).or_insert(status);
+    }
+    all
 }
 
-fn runs(pod: &Pod, name: &Text) -> Option<bool> {
-    status(pod, name).map(|s| s.state.running.is_some())
-}
-
-fn of_status(pod: &Pod, name: &Text) -> String {
-    let Some(status) = status(pod, name) else { return "no status".into() };
+fn of_status(status: Option<&ContainerStatus>) -> String {
+    let Some(status) = status else { return "no status".into() };
     let restarts =
         if status.restart_count > 0 { format!(", restarts {}", status.restart_count) } else { String::new() };
     let ready = if status.ready { ", ready" } else { "" };

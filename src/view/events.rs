@@ -1,15 +1,15 @@
 //! Owns the stream of events: everything about the node and its pods, repeats folded, newest first, with the finding each belongs to.
 //! It must not take two subjects for one: only what differs in nothing but the event object is folded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Moment, has_words};
-use crate::diagnose::{Finding, UNKNOWN};
+use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
 use crate::objects::Event;
 use crate::observation::Time;
 use crate::pipeline::Stage;
-use crate::runbook::{Kind, Signal};
+use crate::runbook::Kind;
 use crate::text::Text;
 
 /// One event, or several that say the same of the same.
@@ -65,6 +65,8 @@ pub fn events(moment: &Moment) -> Vec<EventLine> {
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
     let elsewhere = snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e));
     let mut seen = BTreeSet::new();
+    let of_node = Findings::of(Some(moment.node_diagnosis()));
+    let mut of_pod: (Option<&Text>, Findings) = (None, Findings::of(None));
     for (pod, event) in of_pods.chain(elsewhere) {
         let uid = &event.metadata.uid;
         if !uid.is_empty() && !seen.insert(uid.clone()) {
@@ -78,7 +80,15 @@ pub fn events(moment: &Moment) -> Vec<EventLine> {
             Text::new(about.container().unwrap_or_default()),
             format!("{}/{} {}", about.namespace, about.name, shape(&event.message)),
         );
-        let line = line(moment, pod, event);
+        if let Some(key) = pod.filter(|_| pod != of_pod.0) {
+            of_pod = (pod, Findings::of(moment.diagnosis(key).map(Arc::as_ref)));
+        }
+        let cause = match pod {
+            Some(_) => of_pod.1.cause(event),
+            None if about.kind == "Node" => of_node.cause(event),
+            None => Text::default(),
+        };
+        let line = line(pod, event, cause);
         match folded.get_mut(&key) {
             Some(held) => fold(held, line),
             None => _ = folded.insert(key, line),
@@ -108,7 +118,7 @@ fn fold(held: &mut EventLine, line: EventLine) {
     }
 }
 
-fn line(moment: &Moment, pod: Option<&Text>, event: &Arc<Event>) -> EventLine {
+fn line(pod: Option<&Text>, event: &Event, cause: Text) -> EventLine {
     let about = &event.involved_object;
     let name = &about.name;
     let subject = if about.namespace.is_empty() { name.to_string() } else { format!("{}/{name}", about.namespace) };
@@ -123,35 +133,53 @@ fn line(moment: &Moment, pod: Option<&Text>, event: &Arc<Event>) -> EventLine {
         reason: event.reason.clone(),
         message: event.message.clone(),
         reporter: event.reporter().clone(),
-        cause: cause(moment, pod, event),
+        cause,
         pod: pod.cloned().unwrap_or_default(),
     }
 }
 
-/// The best finding that rests on the event, or on one that is told with the same reason of the same container.
-fn cause(moment: &Moment, pod: Option<&Text>, event: &Event) -> Text {
-    let diagnosis = match pod {
-        Some(key) => moment.diagnosis(key).map(Arc::as_ref),
-        None if event.involved_object.kind == "Node" => Some(moment.node_diagnosis()),
-        None => None,
-    };
-    let Some(diagnosis) = diagnosis else { return Text::default() };
-    let container = event.involved_object.container().unwrap_or_default();
-    let shaped = shape(&event.message);
-    let says = |s: &Signal| shape(&s.text) == shaped;
-    let is_like = |s: &Signal| {
-        let of = s.container.is_empty() || s.container == container;
-        let reason = if s.kind == Kind::Schedule { "FailedScheduling" } else { s.word.as_str() };
-        of && event.reason == reason
-    };
-    let wrong = || diagnosis.findings.iter().filter(|f| !f.cause.starts_with("none."));
-    let rests = |on: &dyn Fn(&Signal) -> bool| wrong().find(|f| f.events.iter().any(on));
-    // A warning about what has a finding, and about the same container, is part of the same story.
-    let of_subject = |f: &&Finding| f.container.is_empty() || f.container == container;
-    let top = || diagnosis.top().filter(|_| event.is_warning() && !diagnosis.is_quiet()).filter(of_subject);
-    // What a failed pull is followed by is a normal event, and proves nothing.
-    let waits = event.reason == "BackOff" && event.message.starts_with("Back-off pulling image");
-    let pulls = || wrong().filter(of_subject).find(|f| waits && f.stage == Stage::Image.name());
-    let found = rests(&says).or_else(|| rests(&is_like)).or_else(pulls).or_else(top);
-    found.map(|f| f.cause.clone()).filter(|cause| *cause != UNKNOWN).unwrap_or_default()
+/// The findings of one subject, by the events that they rest on.
+struct Findings<'a> {
+    diagnosis: Option<&'a Diagnosis>,
+    /// The first finding that rests on an event with a message of that shape.
+    by_shape: HashMap<String, &'a Finding>,
+    /// The first finding that rests on an event with that reason, of each container; the empty name stands for any.
+    by_reason: HashMap<&'a str, HashMap<&'a str, (usize, &'a Finding)>>,
+}
+
+impl<'a> Findings<'a> {
+    fn of(diagnosis: Option<&'a Diagnosis>) -> Self {
+        let mut found = Self { diagnosis, by_shape: HashMap::new(), by_reason: HashMap::new() };
+        for (number, finding) in found.wrong().enumerate() {
+            for event in &finding.events {
+                found.by_shape.entry(shape(&event.text)).or_insert(finding);
+                let reason = if event.kind == Kind::Schedule { "FailedScheduling" } else { event.word.as_str() };
+                let of_reason = found.by_reason.entry(reason).or_default();
+                of_reason.entry(&event.container).or_insert((number, finding));
+            }
+        }
+        found
+    }
+
+    fn wrong(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
+        self.diagnosis.into_iter().flat_map(|d| &d.findings).filter(|f| !f.cause.starts_with("none."))
+    }
+
+    /// The best finding that rests on the event, or on one that is told with the same reason of the same container.
+    fn cause(&self, event: &Event) -> Text {
+        let container = event.involved_object.container().unwrap_or_default();
+        let like = || {
+            let of_reason = self.by_reason.get(event.reason.as_str())?;
+            let found = ["", container].into_iter().filter_map(|container| of_reason.get(container));
+            found.min_by_key(|(number, _)| *number).map(|(_, finding)| *finding)
+        };
+        // A warning about what has a finding, and about the same container, is part of the same story.
+        let of_subject = |f: &&Finding| f.container.is_empty() || f.container == container;
+        let top = || self.diagnosis.filter(|d| event.is_warning() && !d.is_quiet())?.top().filter(of_subject);
+        // What a failed pull is followed by is a normal event, and proves nothing.
+        let waits = event.reason == "BackOff" && event.message.starts_with("Back-off pulling image");
+        let pulls = || self.wrong().filter(of_subject).find(|f| waits && f.stage == Stage::Image.name());
+        let found = self.by_shape.get(&shape(&event.message)).copied().or_else(like).or_else(pulls).or_else(top);
+        found.map(|f| f.cause.clone()).filter(|cause| *cause != UNKNOWN).unwrap_or_default()
+    }
 }

@@ -38,7 +38,7 @@ pub fn exit_words(code: i32, reason: &str) -> &'static str {
 
 /// The ends of one container, oldest first: each with its code and how long it ran.
 pub fn restart_strip(placed: &Placed, container: &str, now: Time) -> Option<String> {
-    let ends: Vec<&Exit> = placed.facts.exits.iter().filter(|e| e.container == container).collect();
+    let ends: Vec<&Exit> = placed.facts.exits_of(container).collect();
     let last = ends.last()?;
     let shown: Vec<String> = ends.iter().skip(ends.len().saturating_sub(SHOWN)).map(|e| one(e)).collect();
     let more = if ends.len() > SHOWN { format!("{} before, ", ends.len() - SHOWN) } else { String::new() };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::header::readiness;
 use super::{Moment, Row, Trouble};
 use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
-use crate::objects::Event;
+use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
 use crate::text::Text;
 
@@ -54,6 +54,8 @@ pub struct Explained {
     pub of_node: Option<Finding>,
     /// How troubled, for the order.
     pub trouble: Trouble,
+    /// What it has more of than is kept.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Explained {
@@ -81,6 +83,9 @@ pub fn explain_all(moment: &Moment) -> Vec<Explained> {
     out
 }
 
+/// Owners told at most: each costs a pass over all events.
+const OWNERS: usize = 64;
+
 /// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
 fn owners(moment: &Moment, doctor: &Doctor) -> Vec<Explained> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
@@ -91,7 +96,7 @@ fn owners(moment: &Moment, doctor: &Doctor) -> Vec<Explained> {
             newest.entry((&about.kind, &about.namespace, &about.name)).or_insert(event);
         }
     }
-    let failing = newest.into_iter().filter(|(_, event)| event.reason == "FailedCreate");
+    let failing = newest.into_iter().filter(|(_, event)| event.reason == "FailedCreate").take(OWNERS);
     failing.map(|((kind, namespace, name), _)| of_name(doctor, kind.clone(), namespace, name)).collect()
 }
 
@@ -138,6 +143,7 @@ fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<
         diagnosis,
         of_node,
         trouble: row.trouble,
+        left_out: placed.facts.left_out(),
     })
 }
 
@@ -166,6 +172,7 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
         diagnosis,
         of_node: None,
         trouble: Trouble::Well,
+        left_out: doctor.snapshot.node.as_ref().map(|node| node.left_out()).unwrap_or_default(),
     }
 }
 
@@ -185,6 +192,7 @@ fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explaine
         diagnosis,
         of_node: None,
         trouble: Trouble::Slow,
+        left_out: Vec::new(),
     }
 }
 

@@ -134,7 +134,7 @@ fn failing(placed: &Placed, now: Time) -> Vec<(Time, Time)> {
     let mut spans = Vec::new();
     for container in &placed.place.containers {
         let runs_on = matches!(container.kind, ContainerKind::App | ContainerKind::Sidecar);
-        let exits: Vec<_> = placed.facts.exits.iter().filter(|e| e.container == container.name).collect();
+        let exits: Vec<_> = placed.facts.exits_of(&container.name).collect();
         for exit in exits.iter().filter(|e| runs_on || e.exit_code != 0) {
             let Some(end) = real(exit.finished) else { continue };
             // What never ran for long starts and ends in one second.

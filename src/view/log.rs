@@ -24,10 +24,7 @@ pub struct LogChoice {
 
 /// The containers of a pod, in the order of its place.
 pub fn log_choices(placed: &Placed) -> Vec<LogChoice> {
-    let ids = |name: &Text| {
-        let runs = placed.facts.containers.iter().filter(|c| c.name == *name);
-        runs.map(|c| c.id.clone()).collect()
-    };
+    let ids = |name: &Text| placed.facts.containers_of(name).map(|c| c.id.clone()).collect();
     let choice = |c: &ContainerPlace| LogChoice {
         name: c.name.clone(),
         kind: c.kind.name(),

@@ -52,7 +52,8 @@ impl Moment {
 
     /// The pod of that UID.
     pub fn pod(&self, key: &str) -> Option<&Placed> {
-        self.pods.iter().find(|p| p.facts.key == key)
+        let place = self.pods.binary_search_by(|p| p.facts.key.as_str().cmp(key)).ok()?;
+        self.pods.get(place)
     }
 
     /// Why the pod of that UID stands where it stands.

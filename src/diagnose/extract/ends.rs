@@ -60,7 +60,7 @@ fn matters(s: &Subject, c: &ContainerPlace) -> bool {
 
 fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
     let source = s.facts.speaker();
-    let status = s.facts.object().and_then(|p| p.status.all_containers().find(|st| st.name == c.name));
+    let status = s.status(&c.name);
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];
         let t = ends.into_iter().flatten().next()?;
@@ -74,7 +74,7 @@ fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
         (Some(api), _) => Some((api, source)),
         (None, Some(runtime)) => Some((runtime, Source::Cri)),
         (None, None) => {
-            let exit: &Exit = s.facts.exits.iter().rfind(|e| e.container == c.name)?;
+            let exit: &Exit = s.facts.exits_of(&c.name).next_back()?;
             let end =
                 End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
             Some((end, Source::Cri))
@@ -204,7 +204,7 @@ mod tests {
         node.list(Source::ApiPods, vec![Fact::Pod(pod)]);
         node.list(Source::ApiEvents, vec![Fact::Event(event)]);
         let (placed, snapshot) = (node.placed(), node.snapshot());
-        let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+        let subject = Subject::new(&placed, &snapshot, node.at);
         let c = &placed.place.containers[0];
         how(&subject, c, &last_end(&subject, c).unwrap().0).0
     }
@@ -232,7 +232,7 @@ mod tests {
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
             node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
-            let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+            let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.place.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
         };
@@ -268,7 +268,7 @@ mod tests {
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
             node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
-            let subject = Subject { facts: &placed.facts, placed: &placed, snapshot: &snapshot, now: node.at };
+            let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.place.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
         };

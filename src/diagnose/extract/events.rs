@@ -1,11 +1,14 @@
 //! Owns the signals in events: about the pod, its claims and its owner.
 //! It must not count an event that repeats what the status says as a second proof.
 
+use std::collections::HashSet;
+
 use super::Subject;
 use crate::diagnose::area;
 use crate::diagnose::scheduler::{Schedule, split};
 use crate::model::Snapshot;
 use crate::objects::Event;
+use crate::objects::limits::EVENTS_OF_POD;
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::{Kind, Signal};
@@ -118,7 +121,7 @@ pub(super) fn schedule(schedule: &Schedule, source: Source, at: Option<Time>, co
 
 /// Events about the claims that the pod's volumes name, or that are named after the pod.
 fn claims(s: &Subject, out: &mut Vec<Signal>) {
-    let named: Vec<&Text> = s
+    let named: HashSet<&Text> = s
         .facts
         .object()
         .into_iter()
@@ -126,24 +129,27 @@ fn claims(s: &Subject, out: &mut Vec<Signal>) {
         .map(|v| &v.persistent_volume_claim.claim_name)
         .filter(|name| !name.is_empty())
         .collect();
-    for event in s.snapshot.events_elsewhere.iter() {
+    let own = s.snapshot.events_elsewhere.iter().filter(|event| {
         let about = &event.involved_object;
-        let own = named.contains(&&about.name) || (named.is_empty() && about.name.contains(s.facts.name.as_str()));
-        if about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && own {
-            let signal = Signal::new(Kind::Claim, SOURCE, event.reason.clone(), event.message.clone());
-            out.push(signal.times(event.times()).at(event.last()));
-        }
+        let is_named = named.contains(&about.name) || (named.is_empty() && about.name.contains(s.facts.name.as_str()));
+        about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && is_named
+    });
+    for event in own.take(EVENTS_OF_POD) {
+        let signal = Signal::new(Kind::Claim, SOURCE, event.reason.clone(), event.message.clone());
+        out.push(signal.times(event.times()).at(event.last()));
     }
 }
 
 /// Events about owners whose pods would have this name: a pod that was never created has no object.
 pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
-    for event in snapshot.events_elsewhere.iter() {
+    let is_of = |owner: &str| name.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    let own = snapshot.events_elsewhere.iter().filter(|event| {
         let about = &event.involved_object;
         let same = namespace.is_empty() || about.namespace == *namespace;
-        if same && about.kind != "Node" && (about.name == *name || name.starts_with(&format!("{}-", about.name))) {
-            let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
-            out.push(signal.times(event.times()).at(event.last()));
-        }
+        same && about.kind != "Node" && is_of(&about.name)
+    });
+    for event in own.take(EVENTS_OF_POD) {
+        let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
+        out.push(signal.times(event.times()).at(event.last()));
     }
 }

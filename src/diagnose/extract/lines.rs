@@ -1,6 +1,7 @@
 //! Owns the signals in log lines, of every log.
 //! It must not keep a line: the model bounds them.
 
+use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 use super::Subject;
@@ -58,6 +59,9 @@ const FAILURE: [&str; 38] = [
     "blocked for more",
 ];
 
+/// Images of one pod that are looked for in the runtime's lines: each costs a search of all of them.
+const IMAGES: usize = 32;
+
 pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     let created = s.facts.object().and_then(|p| p.metadata.creation_timestamp);
     let since = |line: &&Line| created.is_none_or(|c| line.at >= c);
@@ -69,9 +73,10 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
 
 /// The runtime pulls for no pod in particular: its lines name the image alone.
 fn of_images(s: &Subject, since: &dyn Fn(&&Line) -> bool, out: &mut Vec<Signal>) {
-    let waits = |name: &Text| s.placed.place.containers.iter().any(|c| c.name == *name && c.stage == Stage::Image);
+    let waits = |name: &Text| s.container(name).is_some_and(|c| c.stage == Stage::Image);
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
-    let images: Vec<&str> = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str()).collect();
+    let images = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str());
+    let images: BTreeSet<&str> = images.collect::<BTreeSet<_>>().into_iter().take(IMAGES).collect();
     let names = |line: &&Line| may_tell_of_pull(line) && images.iter().any(|image| image::names(&line.text, image));
     let own: Vec<&Line> = s.snapshot.lines.iter().filter(|line| since(line) && names(line)).collect();
     if !own.is_empty() {
@@ -190,8 +195,11 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
     }
 }
 
+/// Reasons of one line. The kubelet has four (`pkg/kubelet/runtime.go`).
+const REASONS: usize = 16;
+
 /// The reasons why the sync loop is blocked: one, or several as `[a, b]`.
 pub(super) fn loop_reasons(text: &str) -> impl Iterator<Item = &str> {
     let inside = text.split_once('[').and_then(|(_, rest)| Some(rest.rsplit_once(']')?.0)).unwrap_or(text);
-    inside.split(", ").filter(|part| !part.trim().is_empty())
+    inside.split(", ").filter(|part| !part.trim().is_empty()).take(REASONS)
 }

@@ -14,12 +14,13 @@ mod status;
 pub(super) use absent::standing;
 pub(super) use lines::{pulls, quiet};
 
+use std::collections::HashMap;
+
 use crate::model::{PodFacts, Snapshot};
-use crate::objects::Event;
+use crate::objects::{ContainerStatus, Event};
 use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPlace, Placed, Stage, StageState};
 use crate::runbook::{Kind, Signal};
-use crate::text::Text;
 
 /// Failures of a liveness probe that are no accident: the API's default threshold.
 const LIVENESS_FAILURES: u32 = 3;
@@ -30,11 +31,26 @@ pub(super) struct Subject<'a> {
     pub placed: &'a Placed,
     pub snapshot: &'a Snapshot,
     pub now: Time,
+    places: HashMap<&'a str, &'a ContainerPlace>,
+    statuses: HashMap<&'a str, &'a ContainerStatus>,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(placed: &'a Placed, snapshot: &'a Snapshot, now: Time) -> Self {
+        let (mut places, mut statuses) = (HashMap::new(), HashMap::new());
+        for place in &placed.place.containers {
+            places.entry(place.name.as_str()).or_insert(place);
+        }
+        for status in placed.facts.object().into_iter().flat_map(|pod| pod.status.all_containers()) {
+            statuses.entry(status.name.as_str()).or_insert(status);
+        }
+        Self { facts: &placed.facts, placed, snapshot, now, places, statuses }
+    }
 }
 
 /// Everything that is said of a pod and is not over.
 pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
-    let subject = Subject { facts: &placed.facts, placed, snapshot, now };
+    let subject = Subject::new(placed, snapshot, now);
     let mut out = Vec::new();
     status::extract(&subject, &mut out);
     ends::extract(&subject, &mut out);
@@ -85,7 +101,12 @@ pub(super) fn stage_of(kind: Kind) -> Option<Stage> {
 
 impl Subject<'_> {
     fn container(&self, name: &str) -> Option<&ContainerPlace> {
-        self.placed.place.containers.iter().find(|c| c.name == *name)
+        self.places.get(name).copied()
+    }
+
+    /// The status of a container, in the word of who has the pod object.
+    pub fn status(&self, container: &str) -> Option<&ContainerStatus> {
+        self.statuses.get(container).copied()
     }
 
     fn terminating(&self) -> bool {
@@ -146,7 +167,7 @@ impl Subject<'_> {
     fn is_past_back_off(&self, event: &Event) -> bool {
         let name = event.involved_object.container().filter(|_| event.message.starts_with("Back-off restarting"));
         let steady = |c: &ContainerPlace| c.state == StageState::Done || (c.ready && !self.restarted_lately(c));
-        name.and_then(|name| self.container(&Text::new(name))).is_some_and(steady)
+        name.and_then(|name| self.container(name)).is_some_and(steady)
     }
 
     /// Within what the kubelet remembers of restarts.

@@ -1,12 +1,15 @@
 //! Owns the signals about the node: conditions, events, taints, metrics, systemd's word, and what we observe ourselves.
 //! It must not look at a single pod.
 
+use std::collections::HashMap;
+
 use super::lines::loop_reasons;
 use super::over::is_loop_over;
 use crate::model::{Alarm, Snapshot};
 use crate::objects::Node;
 use crate::observation::{Call, Source, Time};
 use crate::runbook::{Kind, Signal};
+use crate::text::Text;
 
 /// An event of the node that is older says nothing of now, seconds; repeats count by their last time.
 const EVENT_AGE_S: i64 = 3600;
@@ -28,16 +31,16 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if health.is_some_and(|health| health.is_live() && health.unanswered_since().is_none()) {
         out.push(Signal::new(Kind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
     }
-    let first = out.len();
+    let mut same: HashMap<(&Text, &Text), usize> = HashMap::new();
     for event in &snapshot.node_events {
         if event.last().is_none_or(|at| (now - at).num_seconds() > EVENT_AGE_S) {
             continue;
         }
         // A kubelet that starts again and again writes a new event each time.
-        let same = |s: &&mut Signal| s.word == event.reason && s.text == event.message;
-        match out.iter_mut().skip(first).find(same) {
-            Some(signal) => signal.count += event.times(),
+        match same.get(&(&event.reason, &event.message)).and_then(|i| out.get_mut(*i)) {
+            Some(signal) => signal.count = signal.count.saturating_add(event.times()),
             None => {
+                same.insert((&event.reason, &event.message), out.len());
                 let signal =
                     Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
                 out.push(signal.times(event.times()).at(event.last()));

@@ -127,7 +127,7 @@ fn property(source: Source, word: &str, text: &str) -> Signal {
 }
 
 fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<Signal>) {
-    let since = s.facts.word_since.iter().find(|(c, _)| *c == status.name).map(|(_, since)| *since);
+    let since = s.facts.word_since.get(&status.name).copied();
     // Over: the runtime shows the container running.
     let runs = s.container(&status.name).is_some_and(|c| c.running_since.is_some());
     if let Some(w) = status.state.waiting.as_ref().filter(|w| !w.reason.is_empty() && !runs) {

@@ -123,7 +123,7 @@ mod tests {
     use std::time::Duration;
 
     fn image(id: &str, size: u64) -> Image {
-        Image { id: id.into(), tags: vec!["a:1".into()], digests: Vec::new(), size, pinned: false }
+        Image { id: id.into(), tags: vec!["a:1".into()].into(), digests: Default::default(), size, pinned: false }
     }
 
     #[test]

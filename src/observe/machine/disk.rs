@@ -44,11 +44,11 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
     for (uid, pod) in &mut pods {
         let old = before.get(uid);
         pod.volumes = match &volumes {
-            Ok(found) => found.get(uid).cloned().unwrap_or_default(),
+            Ok(found) => found.get(uid).cloned().unwrap_or_default().into(),
             Err(_) => old.map(|old| old.volumes.clone()).unwrap_or_default(),
         };
         pod.containers = match &containers {
-            Ok(found) => found.get(uid).cloned().unwrap_or_default(),
+            Ok(found) => found.get(uid).cloned().unwrap_or_default().into(),
             Err(_) => old.map(|old| old.containers.clone()).unwrap_or_default(),
         };
     }
@@ -170,7 +170,7 @@ mod tests {
         }
         let pods = dirs(&temp, "/var/lib/kubelet");
         let pod = pods.values().next().unwrap();
-        assert_eq!(pod.volumes, ["data", "kube-api-access-x"]);
+        assert_eq!(pod.volumes[..], ["data", "kube-api-access-x"]);
         let containers: Vec<_> = pod.containers.iter().map(|c| (c.name.as_str(), c.restarts)).collect();
         assert_eq!(containers, [("app", Some(11)), ("side", None)]);
     }

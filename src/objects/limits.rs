@@ -1,0 +1,43 @@
+//! Owns how much of one object is kept and examined: every bound, with its reason.
+//! It must not bound what honest objects have: each value is several times what is seen in practice.
+//!
+//! An object of the API server may have 1.5 MiB (etcd's `--max-request-bytes`): room for 110,000 finalizers. Work and memory
+//! per object are bounded here, so that one object cannot stop the program; entries that are left out are counted and shown.
+
+/// Finalizers of one object. A pod has at most a few: one per controller that cleans up behind it.
+pub const FINALIZERS: usize = 64;
+/// Scheduling gates, and readiness gates, of one pod. One per controller that holds it back.
+pub const GATES: usize = 64;
+/// Owner references of one object. The controller's is always kept.
+pub const OWNERS: usize = 64;
+/// Init containers, and app containers, of one pod, in its spec and its status. Kubernetes has no limit; pods with
+/// more than 50 are unheard of.
+pub const CONTAINERS: usize = 256;
+/// Ephemeral containers of one pod: one per `kubectl debug`, and they cannot be removed.
+pub const EPHEMERAL_CONTAINERS: usize = 64;
+/// Containers of one pod that have a log directory, or are in a static pod's manifest: of all three kinds.
+pub const CONTAINERS_ON_DISK: usize = 2 * CONTAINERS + EPHEMERAL_CONTAINERS;
+/// Volumes of one pod. A node attaches at most some 250 of one CSI driver.
+pub const VOLUMES: usize = 256;
+/// Conditions of one pod, of one node, or of the container runtime. Kubernetes' own are always kept; others are written by
+/// agents such as node-problem-detector, about twenty.
+pub const CONDITIONS: usize = 64;
+/// Taints of one node. Kubernetes' own are always kept.
+pub const TAINTS: usize = 64;
+/// Resources of one list; a node has some ten.
+pub const RESOURCES: usize = 64;
+/// Resources of the sum of such lists, over the containers of a pod or the pods of a node.
+pub const SUMMED_RESOURCES: usize = 256;
+/// Tags, and digests, of one image.
+pub const IMAGE_NAMES: usize = 64;
+/// File systems that the container runtime lists for its images.
+pub const FILESYSTEMS: usize = 16;
+/// Containers of one pod in the container runtime, newest first. The kubelet keeps one terminated container beside each that
+/// runs (`--maximum-dead-containers-per-container`).
+pub const RUNTIME_CONTAINERS: usize = 2 * CONTAINERS_ON_DISK;
+/// Sandboxes of one pod in the container runtime, newest first. The kubelet removes all but the newest.
+pub const SANDBOXES: usize = 64;
+/// Events about one pod, newest first. Repeats are counted in one event, and events expire after an hour (`--event-ttl`).
+pub const EVENTS_OF_POD: usize = 256;
+/// Events about one node, newest first, that a diagnosis examines.
+pub const EVENTS_OF_NODE: usize = 1024;
