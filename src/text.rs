@@ -20,7 +20,7 @@ pub const MAX_LINE: usize = 4096;
 /// Longest text kept, in characters.
 pub const MAX_TEXT: usize = 16 * 1024;
 pub use message::Message;
-pub use redact::{PemLines, REDACTED};
+pub use redact::{PemLines, REDACTED, without_user};
 
 /// Foreign text that holds no control sequence, no control character but line feed and tab, nothing that is not seen, and
 /// nothing that looks like a credential.

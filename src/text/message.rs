@@ -20,6 +20,11 @@ impl Message {
         Self(Text::new(raw))
     }
 
+    /// True when nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The text.
     pub fn text(&self) -> Text {
         self.0.clone()

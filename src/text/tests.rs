@@ -115,6 +115,19 @@ fn credentials_are_taken_out() {
 }
 
 #[test]
+fn an_address_is_shown_without_its_user() {
+    for (address, shown) in [
+        ("https://app:hunter2@10.0.0.1:6443/x@y", "https://10.0.0.1:6443/x@y"),
+        ("https://app@[fd00::1]:6443", "https://[fd00::1]:6443"),
+        ("https://app:pa/ss@host/", "https://host/"),
+        ("https://10.0.0.1:6443", "https://10.0.0.1:6443"),
+        ("/run/containerd/containerd.sock", "/run/containerd/containerd.sock"),
+    ] {
+        assert_eq!(without_user(address), shown);
+    }
+}
+
+#[test]
 fn honest_lines_are_kept() {
     let wrong: Vec<String> = HONEST.iter().filter_map(|raw| Some(format!("{raw}\n  is {}", redact(raw)?))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -121,7 +121,7 @@ fn line(moment: &Moment, pod: Option<&Text>, event: &Arc<Event>) -> EventLine {
         subject,
         container: Text::new(about.container().unwrap_or_default()),
         reason: event.reason.clone(),
-        message: event.message.clone(),
+        message: event.message.text(),
         reporter: event.reporter().clone(),
         cause: cause(moment, pod, event),
         pod: pod.cloned().unwrap_or_default(),

@@ -34,7 +34,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             continue;
         }
         // A kubelet that starts again and again writes a new event each time.
-        let same = |s: &&mut Signal| s.word == event.reason && s.text == event.message;
+        let same = |s: &&mut Signal| s.word == event.reason && s.text == *event.message;
         match out.iter_mut().skip(first).find(same) {
             Some(signal) => signal.count += event.times(),
             None => {

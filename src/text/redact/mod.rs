@@ -16,6 +16,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::clean::sanitize;
 pub use pem::PemLines;
+pub use url::without_user;
 
 /// What stands where a credential was.
 pub const REDACTED: &str = "[redacted]";
