@@ -1,20 +1,35 @@
 //! Owns the way from the flags to a node that is being observed.
 //! It must not print more than notes: the subcommands do.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Failure;
 use super::progress::StatusLine;
+use super::{Failure, out};
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::api::PluginRun;
+use crate::observe::discover::Env;
 use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
 use crate::time::Time;
 use crate::view::{Moment, first_text};
+
+/// Every environment variable that says where something is.
+const VARIABLES: [&str; 9] = [
+    "HOME",
+    "KUBECONFIG",
+    "CONTAINER_RUNTIME_ENDPOINT",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+];
 
 /// What is being observed, and how it was found.
 pub struct Observed {
@@ -130,7 +145,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         kubelet_certificate: args.kubelet_certificate.clone(),
         insecure_kubelet: args.insecure_kubelet,
     };
-    let plan = Plan::make(&wants, std::env::vars().collect());
+    let plan = Plan::make(&wants, environment()?);
     let looked = looked(&plan);
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
@@ -141,6 +156,27 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     let mut live = Live::new(rx, sources);
     live.name_node(&node);
     Ok(Observed { live, looked, plugin, node, logs })
+}
+
+/// The environment variables that are used, by name. None of the others is read.
+///
+/// # Errors
+/// When one that names a server or a credential is not text; its value is not shown.
+fn environment() -> Result<Env, Failure> {
+    let mut env = Env::new();
+    for name in VARIABLES {
+        match std::env::var_os(name).map(OsString::into_string) {
+            Some(Ok(value)) => _ = env.insert(name.to_owned(), value),
+            // Only the user's own kubeconfig is below it.
+            Some(Err(_)) if name == "HOME" => out::note("the environment variable HOME is not UTF-8 and is not used"),
+            Some(Err(_)) => {
+                let what = format!("reading the environment: the value of {name} is not UTF-8");
+                return Err(Failure::usage(what, format!("unset {name}, or set it to text")));
+            }
+            None => {}
+        }
+    }
+    Ok(env)
 }
 
 fn looked(plan: &Plan) -> Vec<Looked> {

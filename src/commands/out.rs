@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use serde::Serialize;
 
 use super::Failure;
+use crate::text::Text;
 
 /// Writes text to standard output.
 pub fn text(text: &str) -> Result<(), Failure> {
@@ -37,7 +38,8 @@ pub fn note(text: &str) {
 
 /// A line on standard error; there is no place left to say that this failed.
 pub fn error(text: &str) {
-    _ = writeln!(io::stderr().lock(), "{text}");
+    // It may name a path or an answer of a server.
+    _ = writeln!(io::stderr().lock(), "{}", Text::new(text));
 }
 
 /// Width of the terminal that standard output is, if it is one.

@@ -89,7 +89,7 @@ fn entries(name: &str, value: &Value) -> BTreeMap<Text, Text> {
     match value {
         Value::Object(map) => {
             let entries = map.iter().take(MAX_ENTRIES);
-            entries.filter_map(|(key, value)| Some((format!("{name}.{key}").into(), text(value)?))).collect()
+            entries.filter_map(|(key, value)| Some((Text::name(&format!("{name}.{key}")), text(value)?))).collect()
         }
         value => text(value).map(|text| (name.into(), text)).into_iter().collect(),
     }
@@ -102,7 +102,7 @@ fn text(value: &Value) -> Option<Text> {
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    Some(text.chars().take(MAX_VALUE).collect::<String>().into())
+    Some(Text::name(&text.chars().take(MAX_VALUE).collect::<String>()))
 }
 
 #[cfg(test)]

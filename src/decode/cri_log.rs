@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::container_log::{LogLine, Stream};
 use crate::observation::Time;
+use crate::text::PemLines;
 
 /// Longest line that is put together, bytes: more than a [`crate::text::Text`] keeps of it.
 const MAX_LINE: usize = 64 << 10;
@@ -48,12 +49,14 @@ pub struct LogDecoder {
     /// What came behind the last line feed.
     raw: Vec<u8>,
     open: Vec<Open>,
+    /// Private keys that the streams print line by line: standard output, standard error, not told.
+    keys: [PemLines; 3],
 }
 
 impl LogDecoder {
     /// Of lines in that form.
     pub fn new(form: LogForm) -> Self {
-        Self { form, raw: Vec::new(), open: Vec::new() }
+        Self { form, raw: Vec::new(), open: Vec::new(), keys: <[PemLines; 3]>::default() }
     }
 
     /// Takes bytes in; gives the lines that end in them to `out`.
@@ -86,7 +89,7 @@ impl LogDecoder {
     pub fn end_pieces(&mut self, out: &mut Vec<LogLine>) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by(|a, b| (a.at, a.stream, &a.text).cmp(&(b.at, b.stream, &b.text)));
-        out.extend(open.into_iter().map(|o| shown(Some(o.at), o.stream, &o.text)));
+        open.iter().for_each(|o| self.show(Some(o.at), o.stream, &o.text, out));
     }
 
     /// Pieces have come of lines that have not ended.
@@ -100,19 +103,31 @@ impl LogDecoder {
         self.raw.extend_from_slice(part.get(..room).unwrap_or_default());
     }
 
+    /// Adds a line without what belongs to a private key in it; a key whose footer it is may have lost its header.
+    fn show(&mut self, at: Option<Time>, stream: Stream, text: &str, out: &mut Vec<LogLine>) {
+        let [output, error, unknown] = &mut self.keys;
+        let keys = match stream {
+            Stream::Out => output,
+            Stream::Err => error,
+            Stream::Unknown => unknown,
+        };
+        PemLines::close(text, out.iter_mut().rev().filter(|line| line.stream == stream).map(|line| &mut line.text));
+        out.push(LogLine { at, stream, text: keys.line(text) });
+    }
+
     fn line(&mut self, raw: &[u8], out: &mut Vec<LogLine>) {
         let line = String::from_utf8_lossy(raw);
         let line = line.strip_suffix('\r').unwrap_or(&line);
         let Some(piece) = piece(line, self.form) else {
             // A file that was damaged says more than one that seems to end.
             if !line.is_empty() {
-                out.push(shown(None, Stream::Unknown, line));
+                self.show(None, Stream::Unknown, line, out);
             }
             return;
         };
         let open = self.open.iter().position(|o| o.stream == piece.stream);
         match (open, piece.whole) {
-            (None, true) => out.push(shown(Some(piece.at), piece.stream, &piece.text)),
+            (None, true) => self.show(Some(piece.at), piece.stream, &piece.text, out),
             (None, false) => {
                 let mut open = Open { stream: piece.stream, at: piece.at, text: String::new(), full: false };
                 open.add(&piece);
@@ -122,7 +137,7 @@ impl LogDecoder {
             (Some(i), true) => {
                 let mut open = self.open.swap_remove(i);
                 open.add(&piece);
-                out.push(shown(Some(open.at), open.stream, &open.text));
+                self.show(Some(open.at), open.stream, &open.text, out);
             }
         }
     }
@@ -136,10 +151,6 @@ impl Open {
             self.text.push_str(&piece.text);
         }
     }
-}
-
-fn shown(at: Option<Time>, stream: Stream, text: &str) -> LogLine {
-    LogLine { at, stream, text: text.into() }
 }
 
 /// Where a line begins in `bytes`, which are cut out of a log: behind the first that is seen to end there. What stands

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{DecodeError, nullable};
 use crate::observation::{Container, ContainerPhase, Sandbox, Time};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// A time as nanoseconds or RFC 3339; zero times of Go, of Unix and of protobuf are absent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,7 +101,7 @@ struct Raw {
     #[serde(default)]
     reason: Text,
     #[serde(default)]
-    message: Text,
+    message: Message,
     #[serde(default, deserialize_with = "nullable")]
     network: Network,
 }
@@ -175,7 +175,7 @@ pub fn containers(json: &str) -> Result<Vec<Container>, DecodeError> {
             finished_at: None,
             exit_code: None,
             reason: Text::default(),
-            message: Text::default(),
+            message: Message::default(),
             image: raw.image.shown(),
         })
         .collect())
@@ -212,7 +212,7 @@ pub struct ContainerDetails {
     /// Reason word.
     pub reason: Text,
     /// The runtime's message.
-    pub message: Text,
+    pub message: Message,
     /// Image as the user wrote it, or its id where the runtime does not say.
     pub image: Text,
 }

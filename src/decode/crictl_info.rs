@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{DecodeError, nullable};
 use crate::observation::{RuntimeCondition, RuntimeStatus};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// Joins what `crictl version` prints (as text or JSON) with the status part of `crictl info`.
 ///
@@ -30,7 +30,7 @@ pub fn runtime_status(version: Option<&str>, info: Option<&str>) -> Result<Runti
         #[serde(default)]
         reason: Text,
         #[serde(default)]
-        message: Text,
+        message: Message,
     }
     let mut result = RuntimeStatus::default();
     if let Some(text) = version {
@@ -39,7 +39,7 @@ pub fn runtime_status(version: Option<&str>, info: Option<&str>) -> Result<Runti
                 let (key, value) = line.split_once(':')?;
                 let key = key.trim().trim_matches('"');
                 (key == text_key || key == json_key)
-                    .then(|| Text::new(value.trim().trim_end_matches(',').trim_matches('"')))
+                    .then(|| Text::name(value.trim().trim_end_matches(',').trim_matches('"')))
             })
         };
         result.name = field("RuntimeName", "runtimeName").unwrap_or_default();

@@ -23,7 +23,7 @@ pub fn active_ingests(table: &str, at: Time) -> Result<Vec<Pull>, DecodeError> {
 
 fn row(line: &str, at: Time) -> Option<Pull> {
     let mut words = line.split_whitespace();
-    let reference = Text::new(words.next()?);
+    let reference = Text::name(words.next()?);
     let offset = bytes(words.next()?)?;
     let age = age(&words.collect::<Vec<_>>().join(" "));
     let started_at = age.map(|age| at - age);

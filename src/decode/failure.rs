@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use super::{go_unquote, joined};
 use crate::observation::{ErrorKind, SourceError};
-use crate::text::Text;
 
 /// Longest part of an error text that is kept, in characters.
 const MAX_ERROR: usize = 600;
@@ -21,7 +20,7 @@ pub fn failure(tried: &str, body: &str) -> SourceError {
     } else {
         ""
     };
-    SourceError { tried: joined(tried, &body).into(), kind, fix: Text::new(fix) }
+    SourceError { tried: joined(tried, &body).into(), kind, fix: fix.into() }
 }
 
 /// Tools that log in logfmt say several things before they give up; the last is the reason.

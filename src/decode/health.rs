@@ -2,14 +2,14 @@
 //! It must not take `ok` for a sign that pods are synced.
 
 use crate::observation::{Health, Time};
-use crate::text::Text;
+use crate::text::Message;
 
 /// Reads a body that is followed by a line with the HTTP status code.
 pub fn health_answer(answer: &str) -> Option<Health> {
     let answer = answer.trim_end();
     let (body, code) = answer.rsplit_once('\n').unwrap_or(("", answer));
     let code: u16 = code.trim().parse().ok()?;
-    (100..600).contains(&code).then(|| Health { ok: code == 200, text: Text::new(body.trim()) })
+    (100..600).contains(&code).then(|| Health { ok: code == 200, text: Message::new(body.trim()) })
 }
 
 /// Reads an HTTP response with its head; gives back what its `Date` says too.
@@ -25,7 +25,7 @@ pub fn health_response(response: &str) -> Option<(Health, Option<Time>)> {
         }
     }
     let body = lines.collect::<Vec<_>>().join("\n");
-    Some((Health { ok: code == 200, text: Text::new(body.trim()) }, date))
+    Some((Health { ok: code == 200, text: Message::new(body.trim()) }, date))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub fn kernel_entry(message: &str, at: Time) -> LogEntry {
         severe: true,
         pod: Text::default(),
         uid: pod_of(message).unwrap_or_default(),
-        what: LogKind::Other { message: Text::new(message) },
+        what: LogKind::Other { message: message.into() },
     }
 }
 
@@ -51,7 +51,7 @@ fn pod_of(message: &str) -> Option<Text> {
         .find_map(|part| part.strip_prefix("pod").or_else(|| part.split_once("-pod").map(|(_, uid)| uid)))?
         .trim_end_matches(".slice")
         .replace('_', "-");
-    matches!(uid.len(), 32 | 36).then(|| Text::from(uid))
+    matches!(uid.len(), 32 | 36).then(|| Text::name(&uid))
 }
 
 #[cfg(test)]

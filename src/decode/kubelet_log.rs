@@ -15,15 +15,17 @@ pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
     let each = |kind: &dyn Fn() -> LogKind| {
         pods(record.value("pods")).into_iter().map(|pod| entry(record, pod, Text::default(), kind())).collect()
     };
-    let text = |key: &str| Text::new(record.value(key));
+    let text = |key: &str| Text::name(record.value(key));
     let what = match record.message.as_str() {
         "SyncLoop ADD" => return each(&|| LogKind::PodSeen { source: text("source") }),
         "SyncLoop DELETE" => return each(&|| LogKind::PodDelete),
         "SyncLoop REMOVE" => return each(&|| LogKind::PodRemove),
-        "Pod admission denied" => Some(LogKind::AdmissionDenied { reason: text("reason"), message: text("message") }),
+        "Pod admission denied" => {
+            Some(LogKind::AdmissionDenied { reason: text("reason"), message: record.value("message").into() })
+        }
         "Creating PodSandbox for pod" => Some(LogKind::SandboxCreating),
-        "Failed to create sandbox for pod" => Some(LogKind::SandboxFailed { error: Text::new(err) }),
-        "Error syncing pod, skipping" => Some(LogKind::SyncError { error: Text::new(err) }),
+        "Failed to create sandbox for pod" => Some(LogKind::SandboxFailed { error: err.into() }),
+        "Error syncing pod, skipping" => Some(LogKind::SyncError { error: err.into() }),
         "Observed pod startup duration" => startup(record),
         "Killing container with a grace period" => Some(LogKind::Killing {
             container: text("containerName"),
@@ -35,7 +37,7 @@ pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
             .ok()
             .map(|exit_code| LogKind::ContainerFinished { container: text("containerID"), exit_code }),
         "SyncLoop (PLEG): event for pod" => return pleg_event(record).into_iter().collect(),
-        "Skipping pod synchronization" => Some(LogKind::LoopBlocked { error: Text::new(err) }),
+        "Skipping pod synchronization" => Some(LogKind::LoopBlocked { error: err.into() }),
         "GenericPLEG: Unable to retrieve pods"
         | "GenericPLEG: Unable to retrieve pod"
         | "Event channel is full, discard this relist() cycle event" => {
@@ -85,14 +87,14 @@ pub fn every_kubelet_entry(record: &Record) -> Vec<LogEntry> {
             record,
             pod,
             if own.is_empty() { found.1 } else { own },
-            LogKind::Other { message: whole() },
+            LogKind::Other { message: whole().into() },
         ));
     } else if let [LogEntry { what: LogKind::Other { message }, .. }] = entries.as_mut_slice() {
-        *message = whole();
+        *message = whole().into();
     } else if let [LogEntry { what: LogKind::AdmissionDenied { reason, message }, .. }] = entries.as_mut_slice()
         && message.is_empty()
     {
-        (*reason, *message) = (reason.clone(), Text::from(keys.join(" ")));
+        (*reason, *message) = (reason.clone(), keys.join(" ").into());
     }
     entries
 }
@@ -119,18 +121,18 @@ fn pleg_event(record: &Record) -> Option<LogEntry> {
         data: Value,
     }
     let event: Event = serde_json::from_str(record.value("event")).ok()?;
-    let id = event.data.as_str().map(Text::new).unwrap_or_default();
+    let id = event.data.as_str().map(Text::name).unwrap_or_default();
     Some(entry(record, pod_name(record.value("pod")), event.id, LogKind::PlegEvent { event: event.kind, id }))
 }
 
 fn uid(record: &Record) -> Text {
     let by_key = record.value("podUID");
-    Text::new(if by_key.is_empty() { record.value("podID") } else { by_key })
+    Text::name(if by_key.is_empty() { record.value("podID") } else { by_key })
 }
 
 /// Only what has a namespace names a pod; some lines print the bare name.
 fn pod_name(value: &str) -> Text {
-    if value.contains('/') { Text::new(value) } else { Text::default() }
+    if value.contains('/') { Text::name(value) } else { Text::default() }
 }
 
 /// `["ns/a","ns/b"]`, `[{"name":"a","namespace":"ns"}]`, or the old `[ns/a ns/b]`.
@@ -140,13 +142,13 @@ fn pods(list: &str) -> Vec<Text> {
         return values
             .iter()
             .map(|v| match v {
-                Value::String(s) => Text::new(s),
-                other => Text::from(format!("{}/{}", text(other.get("namespace")), text(other.get("name")))),
+                Value::String(s) => Text::name(s),
+                other => Text::name(&format!("{}/{}", text(other.get("namespace")), text(other.get("name")))),
             })
             .collect();
     }
     let list = list.trim_start_matches('[').trim_end_matches(']');
-    list.split([' ', ',']).map(|p| p.trim_matches('"')).filter(|p| p.contains('/')).map(Text::new).collect()
+    list.split([' ', ',']).map(|p| p.trim_matches('"')).filter(|p| p.contains('/')).map(Text::name).collect()
 }
 
 /// Pod and UID that are named inside of a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`, which may be escaped.
@@ -161,13 +163,13 @@ fn named_in(message: &str) -> Option<(Text, Text)> {
             && !name.is_empty()
             && !namespace.is_empty()
         {
-            return Some((Text::from(format!("{namespace}/{name}")), Text::new(uid)));
+            return Some((Text::name(&format!("{namespace}/{name}")), Text::name(uid)));
         }
     }
     // Kubelets before 1.23 quote an error once more.
     [("podName:", " "), ("(UID: \"", "\""), ("(UID: \\\"", "\\")].into_iter().find_map(|(begin, end)| {
         let uid = message.split_once(begin)?.1.split_once(end)?.0;
-        is_uid(uid).then(|| (Text::default(), Text::new(uid)))
+        is_uid(uid).then(|| (Text::default(), Text::name(uid)))
     })
 }
 

@@ -107,9 +107,9 @@ fn bare_quotes(s: &str) -> (String, &str) {
 /// Pod and UID of a `&PodSandboxMetadata{Name:…,Uid:…,Namespace:…,…}` in the message.
 fn sandbox_of(message: &str) -> (Text, Text) {
     let field = |name: &str| Some(message.split_once(name)?.1.split_once(',')?.0);
-    let uid = field("Uid:").map(Text::new).unwrap_or_default();
+    let uid = field("Uid:").map(Text::name).unwrap_or_default();
     let pod = match (field("Namespace:"), field("Name:")) {
-        (Some(namespace), Some(name)) if !namespace.is_empty() => Text::from(format!("{namespace}/{name}")),
+        (Some(namespace), Some(name)) if !namespace.is_empty() => Text::name(&format!("{namespace}/{name}")),
         _ => Text::default(),
     };
     (pod, uid)

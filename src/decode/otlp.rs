@@ -100,13 +100,13 @@ fn span(raw: RawSpan) -> Option<Span> {
     });
     let uid = raw.attributes.iter().find(|a| a.key == "k8s.pod.uid").and_then(|a| scalar(&a.value));
     Some(Span {
-        name: Text::new(&raw.name),
+        name: Text::name(&raw.name),
         trace: raw.trace_id,
         id: raw.span_id,
         parent: raw.parent_span_id,
         begin: nanos(&raw.start_time_unix_nano)?,
         end: nanos(&raw.end_time_unix_nano)?,
-        uid: uid.map(Text::from).unwrap_or_default(),
+        uid: uid.map(|uid| Text::name(&uid)).unwrap_or_default(),
         failed: failed || refused,
     })
 }

@@ -55,7 +55,7 @@ impl ScrapeBuilder {
             "kubelet_pleg_discard_events" => scrape.discarded = whole(value),
             "kubernetes_build_info" => {
                 if let Some(version) = label(labels, "git_version") {
-                    scrape.version = Text::new(&version);
+                    scrape.version = Text::name(&version);
                 }
             }
             "kubelet_runtime_operations_errors_total" => {
@@ -66,7 +66,7 @@ impl ScrapeBuilder {
             "kubelet_working_pods" => {
                 let (lifecycle, config) = (label(labels, "lifecycle"), label(labels, "config"));
                 if let (Some(lifecycle), Some(config), Some(count)) = (lifecycle, config, whole(value)) {
-                    let key = Text::from(format!("{lifecycle}/{config}"));
+                    let key = Text::name(&format!("{lifecycle}/{config}"));
                     if scrape.working.len() < MAX_WORKING || scrape.working.contains_key(&key) {
                         let sum = scrape.working.entry(key).or_default();
                         *sum = sum.saturating_add(count);
@@ -108,7 +108,7 @@ impl ScrapeBuilder {
 }
 
 fn operation<'a>(scrape: &'a mut Scrape, labels: &str) -> Option<&'a mut crate::observation::OperationTotals> {
-    let kind = Text::new(&label(labels, "operation_type")?);
+    let kind = Text::name(&label(labels, "operation_type")?);
     if scrape.operations.len() >= MAX_OPERATIONS && !scrape.operations.contains_key(&kind) {
         return None;
     }
@@ -261,7 +261,7 @@ kubelet_pleg_discard_events{ 5
         assert_eq!(s.version, "v1.36.2");
         assert_eq!(s.operations["pull_image"].duration.buckets, vec![Bucket(5.0, 1)]);
         assert_eq!(s.operations["pull_image"].duration.sum, 0.0);
-        assert_eq!(s.operations["odd\"}\\\n"].errors, 7);
+        assert_eq!(s.operations["odd\"}\\␊"].errors, 7);
     }
 
     #[test]

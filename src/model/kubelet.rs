@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::Delta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// Windows kept: fifteen minutes at one scrape every ten seconds.
 const WINDOWS_KEPT: usize = 90;
@@ -92,7 +92,7 @@ pub struct KubeletFacts {
     /// Settings.
     pub config: Option<Box<KubeletConfig>>,
     /// Last answer of `/healthz`: when, ok, and the text.
-    pub health: Option<(Time, bool, Text)>,
+    pub health: Option<(Time, bool, Message)>,
 }
 
 impl KubeletFacts {

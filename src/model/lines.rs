@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::observation::{LogEntry, LogKind, Source, Time};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// Different lines kept of one pod and source.
 const OF_POD: usize = 12;
@@ -33,7 +33,7 @@ pub struct Line {
     /// How often.
     pub count: u32,
     /// The latest of them.
-    pub text: Text,
+    pub text: Message,
     shape: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Lines(BTreeMap<Source, VecDeque<Line>>);
 impl Lines {
     /// Takes in a line; false when its entry has no text that is kept.
     pub(super) fn take(&mut self, source: Source, entry: &LogEntry, of_node: bool) -> bool {
-        let Some(text) = entry.what.text() else { return false };
+        let Some(text) = entry.what.text().map(Message::from) else { return false };
         let container = entry.what.container().cloned().unwrap_or_default();
         let lines = self.0.entry(source).or_default();
         let shape = shape(&text);

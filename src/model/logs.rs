@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::Lines;
 use crate::observation::{LogEntry, LogKind, Source, Span, Time};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// Pods of which log and span facts are kept at least; the ones silent for longest go first.
 const PODS_KEPT: usize = 2048;
@@ -25,15 +25,15 @@ pub struct PodLog {
     /// `SyncLoop DELETE`.
     pub delete: Option<Time>,
     /// `Pod admission denied`: reason and message.
-    pub denied: Option<(Time, Text, Text)>,
+    pub denied: Option<(Time, Text, Message)>,
     /// The first attempt to make a sandbox.
     pub first_sandbox_attempt: Option<Time>,
     /// The last attempt to make a sandbox.
     pub sandbox_attempt: Option<Time>,
     /// The last failure to make a sandbox.
-    pub sandbox_failed: Option<(Time, Text)>,
+    pub sandbox_failed: Option<(Time, Message)>,
     /// The last failed sync, with its whole chain of reasons.
-    pub sync_error: Option<(Time, Text)>,
+    pub sync_error: Option<(Time, Message)>,
     /// Start-up as the kubelet measured it: end to end, and without pulls and init containers, in seconds.
     pub startup: Option<(Time, f64, f64)>,
     /// The last kill: container and grace in seconds.
@@ -102,9 +102,9 @@ pub struct Logs {
     #[serde(default)]
     pub(super) pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
     /// When the sync loop last said that it skips its work, and why.
-    pub loop_blocked: Option<(Time, Text)>,
+    pub loop_blocked: Option<(Time, Message)>,
     /// When PLEG last complained, and of what.
-    pub pleg_trouble: Option<(Time, Text)>,
+    pub pleg_trouble: Option<(Time, Message)>,
 }
 
 impl Logs {

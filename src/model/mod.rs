@@ -42,7 +42,7 @@ use crate::observation::{
     Certificate, Container, CpuTicks, Image, ImageFs, PodDir, PodUsage, Pull, RuntimeStatus, Sandbox, Source,
     StaticPod, Time, Unit, Vitals,
 };
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
 /// good: a field that is added, here or in what it holds, has a default.
@@ -181,9 +181,9 @@ pub struct Snapshot {
     /// Events about the node, newest first, [`EVENTS_OF_NODE`](crate::objects::limits::EVENTS_OF_NODE) at most.
     pub node_events: Vec<Arc<Event>>,
     /// When the sync loop last said that it skips its work, and why.
-    pub loop_blocked: Option<(Time, Text)>,
+    pub loop_blocked: Option<(Time, Message)>,
     /// When PLEG last complained, and of what.
-    pub pleg_trouble: Option<(Time, Text)>,
+    pub pleg_trouble: Option<(Time, Message)>,
     /// What each known node has left, once somebody asks.
     pub rooms: Rooms,
     /// Wall time of the newest observation.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Meta, Time, is_default, nullable};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 slim! {
     /// A core/v1 event.
@@ -16,7 +16,7 @@ slim! {
         /// Reason word.
         reason: Text,
         /// Message.
-        message: Text,
+        message: Message,
         /// `Normal` or `Warning`.
         kind: Text = "type",
         /// Old-style source.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{FINALIZERS, OWNERS};
 use super::{Bounded, Count, Entry, Time, is_default, nullable};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 slim! {
     /// `metadata` of any object.
@@ -67,7 +67,7 @@ slim! {
         /// Reason word.
         reason: Text,
         /// Message.
-        message: Text,
+        message: Message,
         /// Last change of `status`.
         last_transition_time: Option<Time>,
         /// Last time a node condition was written.

@@ -62,7 +62,7 @@ mod tests {
         let pod: Pod = serde_json::from_str(json).unwrap();
         assert_eq!(pod.metadata.annotations.source, "api");
         assert_eq!(pod.status.container_statuses[0].container_id, "containerd://1");
-        assert_eq!(pod.status.container_statuses[0].state.to_string(), "X");
+        assert_eq!(pod.status.container_statuses[0].state.to_string(), "X␛[31m", "of a reason nothing is lost");
         let back = serde_json::to_string(&pod).unwrap();
         assert!(!back.contains("hunter2"), "{back}");
         assert_eq!(serde_json::from_str::<Pod>(&back).unwrap(), pod);

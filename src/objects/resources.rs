@@ -33,7 +33,7 @@ impl Resource {
             "memory" => Self::Memory,
             "ephemeral-storage" => Self::EphemeralStorage,
             "pods" => Self::Pods,
-            other => Self::Other(other.into()),
+            other => Self::Other(Text::name(other)),
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{CONDITIONS, CONTAINERS, EPHEMERAL_CONTAINERS};
 use super::{Bounded, Condition, Entry, Rest, Time, is_default, nullable};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 slim! {
     /// `pod.status`.
@@ -17,7 +17,7 @@ slim! {
         /// Pod-level reason, such as `Evicted` or `OutOfcpu`.
         reason: Text,
         /// Pod-level message.
-        message: Text,
+        message: Message,
         /// When the kubelet first computed a status: proof that it has the pod.
         start_time: Option<Time>,
         /// `Guaranteed`, `Burstable` or `BestEffort`.
@@ -187,7 +187,7 @@ slim! {
         /// Reason, usually one word.
         reason: Text,
         /// Message.
-        message: Text,
+        message: Message,
     }
 }
 
@@ -212,7 +212,7 @@ slim! {
         /// `Completed`, `Error`, `OOMKilled`, `StartError`, …
         reason: Text,
         /// Message, from the termination message file or the runtime.
-        message: Text,
+        message: Message,
         /// Start; 1970 when the task never started.
         started_at: Option<Time>,
         /// End.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 use crate::objects::limits::CONDITIONS;
 use crate::objects::{Bounded, Count, Entry};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// A pod sandbox (`PodSandbox` of CRI v1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,8 +97,8 @@ pub struct Container {
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
     /// The runtime's message.
-    #[serde(default, skip_serializing_if = "Text::is_empty")]
-    pub message: Text,
+    #[serde(default, skip_serializing_if = "Message::is_empty")]
+    pub message: Message,
     /// Image as the user wrote it, or its id where the runtime does not say.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub image: Text,
@@ -144,8 +144,8 @@ pub struct RuntimeCondition {
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub reason: Text,
     /// Message.
-    #[serde(default, skip_serializing_if = "Text::is_empty")]
-    pub message: Text,
+    #[serde(default, skip_serializing_if = "Message::is_empty")]
+    pub message: Message,
 }
 
 impl Entry for RuntimeCondition {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// One cumulative bucket: observations of at most `le` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ pub struct Health {
     /// HTTP 200.
     pub ok: bool,
     /// The body.
-    pub text: Text,
+    pub text: Message,
 }
 
 /// One line of a log, as far as it was understood.
@@ -139,7 +139,7 @@ pub enum LogKind {
         /// Reason word.
         reason: Text,
         /// Message.
-        message: Text,
+        message: Message,
     },
     /// `Creating PodSandbox for pod` (level 4): an attempt begins. `No sandbox for pod can be found` is no such proof:
     /// the kubelet writes it whenever it makes a status for a pod without one.
@@ -147,12 +147,12 @@ pub enum LogKind {
     /// `Failed to create sandbox for pod`.
     SandboxFailed {
         /// The runtime's error.
-        error: Text,
+        error: Message,
     },
     /// `Error syncing pod, skipping`.
     SyncError {
         /// The full chain of reasons.
-        error: Text,
+        error: Message,
     },
     /// `Observed pod startup duration`.
     Startup {
@@ -185,24 +185,24 @@ pub enum LogKind {
     /// `Skipping pod synchronization`: the loop is blocked.
     LoopBlocked {
         /// Why.
-        error: Text,
+        error: Message,
     },
     /// `GenericPLEG: Unable to retrieve pods`, or an event channel that is full.
     PlegTrouble {
         /// The message.
-        error: Text,
+        error: Message,
     },
     /// Any other line that is an error or a warning.
     Other {
         /// The message with its error.
-        message: Text,
+        message: Message,
     },
     /// A line that a container wrote.
     Output {
         /// Container.
         container: Text,
         /// The line.
-        line: Text,
+        line: Message,
     },
 }
 
@@ -214,9 +214,9 @@ impl LogKind {
             LogKind::SandboxFailed { error } => format!("Failed to create sandbox for pod: {error}").into(),
             LogKind::SyncError { error } => format!("Error syncing pod, skipping: {error}").into(),
             LogKind::LoopBlocked { error } => format!("Skipping pod synchronization: {error}").into(),
-            LogKind::PlegTrouble { error } => error.clone(),
-            LogKind::Other { message } => message.clone(),
-            LogKind::Output { line, .. } => line.clone(),
+            LogKind::PlegTrouble { error } => error.text(),
+            LogKind::Other { message } => message.text(),
+            LogKind::Output { line, .. } => line.text(),
             LogKind::PodSeen { .. }
             | LogKind::PodDelete
             | LogKind::PodRemove

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Time;
-use crate::text::Text;
+use crate::text::Message;
 
 /// One way of looking at the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ pub enum SourceState {
     /// Not used, and why.
     Off {
         /// Why.
-        why: Text,
+        why: Message,
     },
     /// First attempt under way.
     Connecting,
@@ -143,12 +143,12 @@ pub enum SourceState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceError {
     /// What was tried, and the answer.
-    pub tried: Text,
+    pub tried: Message,
     /// The kind of failure.
     pub kind: ErrorKind,
     /// What to do about it; empty when there is nothing to do but wait.
-    #[serde(default, skip_serializing_if = "Text::is_empty")]
-    pub fix: Text,
+    #[serde(default, skip_serializing_if = "Message::is_empty")]
+    pub fix: Message,
 }
 
 /// Kinds of failure that are told apart.

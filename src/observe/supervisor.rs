@@ -95,7 +95,7 @@ async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff)
             Failure::Forbidden(_) => (back_off.forbidden, |error, _| SourceState::Forbidden { error }),
         };
         match failure {
-            Failure::Off(why) => return out.state(SourceState::Off { why }).await,
+            Failure::Off(why) => return out.state(SourceState::Off { why: why.into() }).await,
             Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error) => {
                 out.state(state(error, wait)).await
             }

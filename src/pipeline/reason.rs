@@ -14,11 +14,11 @@ pub(super) fn reason(s: &Steps, stage: Stage, state: StageState) -> Text {
         Stage::Scheduling => scheduling(s),
         Stage::Admission => admission(s, state),
         Stage::Volumes => failure(s, &["FailedMount", "FailedAttachVolume", "FailedMapVolume"], |l| {
-            l.sync_error.as_ref().map(|(_, e)| e.clone())
+            l.sync_error.as_ref().map(|(_, e)| e.text())
         }),
         Stage::Sandbox => {
             failure(s, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources"], |l| {
-                l.sandbox_failed.as_ref().map(|(_, e)| e.clone())
+                l.sandbox_failed.as_ref().map(|(_, e)| e.text())
             })
         }
         Stage::Init => blocking_init(s).map(|c| of_container(s, c)),
@@ -39,9 +39,9 @@ fn scheduling(s: &Steps) -> Option<Text> {
     if !pod.spec.scheduling_gates.is_empty() {
         return Some(format!("held by scheduling gates: {}", pod.spec.scheduling_gates.joined(|g| &g.name)).into());
     }
-    let event = s.facts.event(&["FailedScheduling"]).map(|e| e.message.clone());
+    let event = s.facts.event(&["FailedScheduling"]).map(|e| e.message.text());
     condition
-        .map(|c| c.message.clone())
+        .map(|c| c.message.text())
         .filter(|m| !m.is_empty())
         .or(event)
         .or(Some("no scheduler has tried it yet".into()))
@@ -49,13 +49,13 @@ fn scheduling(s: &Steps) -> Option<Text> {
 
 fn admission(s: &Steps, state: StageState) -> Option<Text> {
     if state == StageState::Failed {
-        return s.pod.map(|p| p.status.message.clone());
+        return s.pod.map(|p| p.status.message.text());
     }
     Some("bound to the node; the kubelet has not taken it yet".into())
 }
 
 fn failure(s: &Steps, events: &[&str], log: impl Fn(&crate::model::PodLog) -> Option<Text>) -> Option<Text> {
-    s.facts.event(events).map(|e| e.message.clone()).or_else(|| s.facts.log.as_deref().and_then(log))
+    s.facts.event(events).map(|e| e.message.text()).or_else(|| s.facts.log.as_deref().and_then(log))
 }
 
 fn ready(s: &Steps) -> Option<Text> {
@@ -66,7 +66,7 @@ fn ready(s: &Steps) -> Option<Text> {
     let status = &s.pod?.status;
     let condition = status.condition("Ready").filter(|c| !c.is_true())?;
     if !condition.message.is_empty() {
-        return Some(condition.message.clone());
+        return Some(condition.message.text());
     }
     // pkg/controller/nodelifecycle marks the pods of a node that does not answer, and gives no reason.
     let marked = status.is_true("ContainersReady");
@@ -81,7 +81,7 @@ fn running(s: &Steps, state: StageState) -> Option<Text> {
     let failing = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral);
     let failing = failing.filter(|c| c.stage == Stage::Running && c.state == StageState::Failed);
     let worst = failing.max_by_key(|c| c.restarts).map(|c| of_container(s, c));
-    let status = s.pod.map(|p| &p.status).filter(|st| !st.message.is_empty()).map(|st| st.message.clone());
+    let status = s.pod.map(|p| &p.status).filter(|st| !st.message.is_empty()).map(|st| st.message.text());
     if s.phase() == "Failed" { status.or(worst) } else { worst.or(status) }
 }
 
@@ -100,7 +100,7 @@ fn terminating(s: &Steps) -> Text {
         };
     }
     if let Some(event) = last_event(s.facts, &["FailedPreStopHook"], &[]) {
-        return event.message.clone();
+        return event.message.text();
     }
     let left: Vec<&str> = s.containers.iter().filter(|c| c.running_since.is_some()).map(|c| c.name.as_str()).collect();
     if left.is_empty() { "stopping the sandbox".into() } else { format!("stopping {}", left.join(", ")).into() }

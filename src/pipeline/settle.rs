@@ -64,7 +64,7 @@ pub(super) fn settle(
         return end(place, t.exit_code, &t.reason, &t.message, real(t.finished_at));
     }
     let waiting = state.waiting.clone().unwrap_or_default();
-    place.message = waiting.message.clone();
+    place.message = waiting.message.text();
     if let Some(stage) = stage_of_reason(&waiting.reason) {
         (place.stage, place.state) = (stage, StageState::Failed);
         place.since = match stage {
@@ -79,7 +79,7 @@ pub(super) fn settle(
         };
         if place.message.is_empty() {
             place.message =
-                facts.events_of(&name).find(|e| e.is_warning()).map(|e| e.message.clone()).unwrap_or_default();
+                facts.events_of(&name).find(|e| e.is_warning()).map(|e| e.message.text()).unwrap_or_default();
         }
         return;
     }
@@ -121,7 +121,7 @@ fn not_yet(place: &mut ContainerPlace, facts: &PodFacts, cri: Option<&Container>
         && place.state == StageState::Active
         && let Some(event) = facts.events_of(&name).find(|e| e.reason == "Pulling")
     {
-        place.message = event.message.clone();
+        place.message = event.message.text();
     }
 }
 
@@ -147,7 +147,7 @@ fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerSt
     place.stage = Stage::Probes;
     place.state = if failing.is_some() { StageState::Failed } else { StageState::Active };
     place.message = match failing {
-        Some(event) => event.message.clone(),
+        Some(event) => event.message.text(),
         None if !started => "the startup probe has not passed yet".into(),
         None => "the readiness probe has not passed yet".into(),
     };

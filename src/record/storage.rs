@@ -31,7 +31,7 @@ impl Storage {
     }
 
     pub fn file(path: &Path) -> Result<Self, RecordError> {
-        let name = Text::new(&path.to_string_lossy());
+        let name = Text::name(&path.to_string_lossy());
         // Asked before opening: opening a pipe would wait for a writer.
         let open = fs::metadata(path).and_then(|m| if m.is_file() { File::open(path).map(Some) } else { Ok(None) });
         match open.and_then(|file| file.map(|f| Ok((f.metadata()?.len(), f))).transpose()) {

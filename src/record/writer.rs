@@ -34,7 +34,7 @@ pub struct Writer<W: Write> {
 /// # Errors
 /// [`RecordError::Exists`] rather than overwrite anything, [`RecordError::Create`], and those of [`Writer::create`].
 pub fn create_file(path: &Path, header: &Header) -> Result<Writer<File>, RecordError> {
-    let file = Text::new(&path.to_string_lossy());
+    let file = Text::name(&path.to_string_lossy());
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(sink) => Writer::begin(sink, file, header),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(RecordError::Exists { file }),

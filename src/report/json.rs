@@ -210,7 +210,7 @@ impl From<&SourceError> for ErrorJson {
             ErrorKind::Malformed => "malformed",
             ErrorKind::Other => "other",
         };
-        Self { kind, tried: error.tried.clone(), fix: known(&error.fix) }
+        Self { kind, tried: error.tried.text(), fix: known(&error.fix) }
     }
 }
 

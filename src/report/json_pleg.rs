@@ -10,7 +10,7 @@ use super::pleg::{by_slowness, rate};
 use super::verdict::sentence;
 use crate::model::{Calls, OperationWindow, RelistWindow, StartTimes, Timing};
 use crate::observation::{Call, Time};
-use crate::text::Text;
+use crate::text::{Message, Text};
 use crate::view::{Feed, KubeletView, Moment, Relists, SettingLine, Workers};
 
 /// PLEG at a moment.
@@ -181,7 +181,7 @@ pub fn pleg_json(moment: &Moment) -> PlegReport {
     let view = KubeletView::new(moment);
     let pleg = &view.pleg;
     let said =
-        |said: &Option<(Time, Text)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.clone() });
+        |said: &Option<(Time, Message)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.text() });
     let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
     PlegReport {
         head: Head::new("PlegReport", moment),

@@ -28,7 +28,7 @@ impl RecordedLog {
         let of_it = of_it.filter(|l| l.source == Source::ContainerLog && l.container == request.container);
         let lines: Vec<LogLine> = of_it
             .filter(|_| request.instance == Instance::Current)
-            .map(|l| LogLine { at: Some(l.at), stream: Stream::Unknown, text: l.text.clone() })
+            .map(|l| LogLine { at: Some(l.at), stream: Stream::Unknown, text: l.text.text() })
             .collect();
         let more = match &self.told {
             Some(told) if *told == lines => return,

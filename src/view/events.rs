@@ -131,7 +131,7 @@ fn line(pod: Option<&Text>, event: &Event, cause: Text) -> EventLine {
         subject,
         container: Text::new(about.container().unwrap_or_default()),
         reason: event.reason.clone(),
-        message: event.message.clone(),
+        message: event.message.text(),
         reporter: event.reporter().clone(),
         cause,
         pod: pod.cloned().unwrap_or_default(),

@@ -122,7 +122,7 @@ impl KubeletView {
         operations.sort_by(|a, b| b.mean.unwrap_or(0.0).total_cmp(&a.mean.unwrap_or(0.0)));
         Self {
             started: kubelet.started_at(),
-            health: kubelet.health.clone(),
+            health: kubelet.health.as_ref().map(|(at, ok, text)| (*at, *ok, text.text())),
             feeds: feeds(moment, &pleg, &relists),
             relists,
             operations,

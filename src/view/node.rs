@@ -203,7 +203,7 @@ fn kills(moment: &Moment) -> Vec<Kill> {
     let is_kill = |text: &str| text.contains("ut of memory: Kill") || text.contains("oom-kill:");
     let mut kills: Vec<Kill> = all
         .filter(|(_, line)| line.source == Source::KernelLog && is_kill(&line.text))
-        .map(|(pod, line)| Kill { at: line.at, pod: name_of(moment, pod), text: line.text.clone() })
+        .map(|(pod, line)| Kill { at: line.at, pod: name_of(moment, pod), text: line.text.text() })
         .collect();
     kills.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.text.cmp(&b.text)));
     kills

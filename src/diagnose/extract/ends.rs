@@ -64,10 +64,10 @@ fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];
         let t = ends.into_iter().flatten().next()?;
-        Some(End { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.clone() })
+        Some(End { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.text() })
     });
     let of_runtime = s.facts.container(&c.name).filter(|r| r.phase == ContainerPhase::Exited).and_then(|r| {
-        Some(End { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.clone() })
+        Some(End { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.text() })
     });
     match (of_api, of_runtime) {
         (Some(api), Some(runtime)) if runtime.at > api.at => Some((runtime, Source::Cri)),
@@ -126,7 +126,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
             () => continue,
         };
         if near(event) {
-            return Some((word, event.message.clone()));
+            return Some((word, event.message.text()));
         }
     }
     if s.facts.events_of(&c.name).any(|e| e.reason == "FailedPostStartHook" && near(e)) {
@@ -139,7 +139,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'st
             (at - line.first).num_seconds() >= -KILL_WITHIN_S && (at - line.at).num_seconds() <= grace + KILL_WITHIN_S
         })
     };
-    told.filter(|(_, line)| within(line)).last().map(|(word, line)| (word, line.text.clone()))
+    told.filter(|(_, line)| within(line)).last().map(|(word, line)| (word, line.text.text()))
 }
 
 /// What the kubelet's log says of a container that it kills for a probe: the verdict, or the reason of the kill
@@ -174,7 +174,7 @@ fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
         l.text.contains("oom-kill") || l.text.contains("out of memory") || l.text.contains("Out of memory")
     });
     let near = |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= KILL_WITHIN_S);
-    oom.filter(|l| near(l.at)).map(|l| l.text.clone()).last()
+    oom.filter(|l| near(l.at)).map(|l| l.text.text()).last()
 }
 
 #[cfg(test)]

@@ -37,10 +37,10 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             continue;
         }
         // A kubelet that starts again and again writes a new event each time.
-        match same.get(&(&event.reason, &event.message)).and_then(|i| out.get_mut(*i)) {
+        match same.get(&(&event.reason, &*event.message)).and_then(|i| out.get_mut(*i)) {
             Some(signal) => signal.count = signal.count.saturating_add(event.times()),
             None => {
-                same.insert((&event.reason, &event.message), out.len());
+                same.insert((&event.reason, &*event.message), out.len());
                 let signal =
                     Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
                 out.push(signal.times(event.times()).at(event.last()));

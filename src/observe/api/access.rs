@@ -16,6 +16,7 @@ use super::super::kubeconfig::{self, Target, failed, named, useless};
 use super::plugin::Plugin;
 use super::proxy::{proxy_for, shown};
 use crate::observation::{ErrorKind, Time};
+use crate::text::without_user;
 use crate::trust::{self, KnownFile};
 
 /// Longest time for TCP and TLS together.
@@ -197,9 +198,9 @@ fn client(
     config.write_timeout = None;
     config.proxy_url = proxy_for(&config.cluster_url, cluster.proxy_url.as_deref(), env).map_err(|why| {
         let fix = "correct proxy-url in the kubeconfig or HTTPS_PROXY, or name the API server in NO_PROXY";
-        failed(format!("go to {}: {why}", config.cluster_url), ErrorKind::Other, fix)
+        failed(format!("go to {}: {why}", without_user(&config.cluster_url.to_string())), ErrorKind::Other, fix)
     })?;
-    let mut server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let mut server = without_user(&config.cluster_url.to_string()).trim_end_matches('/').to_owned();
     if let Some(proxy) = &config.proxy_url {
         server = format!("{server} through the proxy {}", shown(proxy));
     }

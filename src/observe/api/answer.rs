@@ -10,7 +10,7 @@ use super::super::Failure;
 use super::access::Way;
 use super::watched::Watched;
 use crate::observation::{ErrorKind, SourceError};
-use crate::text::Text;
+use crate::text::Message;
 
 /// What a server that is busy is spared where it does not say for how long.
 const BUSY: Duration = Duration::from_secs(1);
@@ -37,11 +37,11 @@ pub(super) const REFUSED_CREDENTIAL: &str =
 pub(super) const NO_API_SERVER: &str = "what answers there is not an API server";
 
 /// The message of the Status that an API server sends instead of what was asked for; empty where the body is none.
-pub(super) fn message(body: &[u8]) -> Text {
+pub(super) fn message(body: &[u8]) -> Message {
     #[derive(Default, Deserialize)]
     struct Status {
         #[serde(default)]
-        message: Text,
+        message: Message,
     }
     serde_json::from_slice::<Status>(body).unwrap_or_default().message
 }
@@ -50,7 +50,7 @@ pub(super) fn message(body: &[u8]) -> Text {
 pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Ended {
     let message = message(body);
     let message = message.one_line();
-    let tried: Text = format!("{} at {}: {status} {message}", what.request(), way.server).into();
+    let tried: Message = format!("{} at {}: {status} {message}", what.request(), way.server).into();
     let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
     let retry = |kind, fix: &str| Ended::Failed(Failure::Retry(error(kind, fix)));
     match status {

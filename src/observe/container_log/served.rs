@@ -288,7 +288,7 @@ fn words(failure: &Failure) -> Text {
         Failure::Off(why) => why.clone(),
         Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error) => match error.fix.is_empty()
         {
-            true => error.tried.clone(),
+            true => error.tried.text(),
             false => format!("{}; {}", error.tried, error.fix).into(),
         },
     }

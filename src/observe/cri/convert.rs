@@ -8,15 +8,15 @@ use crate::observation::{
     Container, ContainerPhase, FilesystemUsage, Image, ImageFs, Pull, RuntimeCondition, RuntimeStatus, Sandbox, Time,
 };
 use crate::proto::{content, cri};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 pub(super) fn sandbox(raw: cri::PodSandbox) -> Sandbox {
     let metadata = raw.metadata.unwrap_or_default();
     Sandbox {
-        id: raw.id.into(),
-        name: metadata.name.into(),
-        namespace: metadata.namespace.into(),
-        uid: metadata.uid.into(),
+        id: Text::name(&raw.id),
+        name: Text::name(&metadata.name),
+        namespace: Text::name(&metadata.namespace),
+        uid: Text::name(&metadata.uid),
         attempt: metadata.attempt,
         ready: raw.state == cri::PodSandboxState::SandboxReady as i32,
         created_at: nanoseconds(raw.created_at),
@@ -28,10 +28,10 @@ pub(super) fn sandbox(raw: cri::PodSandbox) -> Sandbox {
 
 pub(super) fn container(raw: cri::Container) -> Container {
     let metadata = raw.metadata.unwrap_or_default();
-    let name = Text::new(&metadata.name);
+    let name = Text::name(&metadata.name);
     Container {
-        id: raw.id.into(),
-        sandbox: raw.pod_sandbox_id.into(),
+        id: Text::name(&raw.id),
+        sandbox: Text::name(&raw.pod_sandbox_id),
         name: if name.is_empty() { text(&raw.labels, "io.kubernetes.container.name") } else { name },
         pod: text(&raw.labels, "io.kubernetes.pod.name"),
         namespace: text(&raw.labels, "io.kubernetes.pod.namespace"),
@@ -43,19 +43,19 @@ pub(super) fn container(raw: cri::Container) -> Container {
         finished_at: None,
         exit_code: None,
         reason: Text::default(),
-        message: Text::default(),
+        message: Message::default(),
         image: image(raw.image, raw.image_ref),
     }
 }
 
 pub(super) fn container_details(raw: cri::ContainerStatus) -> ContainerDetails {
     ContainerDetails {
-        id: raw.id.into(),
+        id: Text::name(&raw.id),
         phase: phase(raw.state),
         started_at: nanoseconds(raw.started_at),
         finished_at: nanoseconds(raw.finished_at),
         exit_code: raw.exit_code,
-        reason: raw.reason.into(),
+        reason: Text::name(&raw.reason),
         message: raw.message.into(),
         image: image(raw.image, raw.image_ref),
     }
@@ -63,23 +63,23 @@ pub(super) fn container_details(raw: cri::ContainerStatus) -> ContainerDetails {
 
 pub(super) fn sandbox_details(raw: cri::PodSandboxStatus) -> SandboxDetails {
     SandboxDetails {
-        id: raw.id.into(),
+        id: Text::name(&raw.id),
         ready: raw.state == cri::PodSandboxState::SandboxReady as i32,
-        ip: raw.network.unwrap_or_default().ip.into(),
+        ip: Text::name(&raw.network.unwrap_or_default().ip),
     }
 }
 
 pub(super) fn runtime_status(version: cri::VersionResponse, status: cri::StatusResponse) -> RuntimeStatus {
     let conditions = status.status.unwrap_or_default().conditions;
     RuntimeStatus {
-        name: version.runtime_name.into(),
-        version: version.runtime_version.into(),
+        name: Text::name(&version.runtime_name),
+        version: Text::name(&version.runtime_version),
         conditions: conditions
             .into_iter()
             .map(|c| RuntimeCondition {
-                kind: c.r#type.into(),
+                kind: Text::name(&c.r#type),
                 ok: c.status,
-                reason: c.reason.into(),
+                reason: Text::name(&c.reason),
                 message: c.message.into(),
             })
             .collect(),
@@ -88,9 +88,9 @@ pub(super) fn runtime_status(version: cri::VersionResponse, status: cri::StatusR
 
 pub(super) fn image_of(raw: cri::Image) -> Image {
     Image {
-        id: raw.id.into(),
-        tags: raw.repo_tags.into_iter().map(Into::into).collect(),
-        digests: raw.repo_digests.into_iter().map(Into::into).collect(),
+        id: Text::name(&raw.id),
+        tags: raw.repo_tags.iter().map(|tag| Text::name(tag)).collect(),
+        digests: raw.repo_digests.iter().map(|digest| Text::name(digest)).collect(),
         size: raw.size,
         pinned: raw.pinned,
     }
@@ -98,7 +98,7 @@ pub(super) fn image_of(raw: cri::Image) -> Image {
 
 pub(super) fn image_fs(raw: cri::ImageFsInfoResponse) -> ImageFs {
     let usage = |raw: cri::FilesystemUsage| FilesystemUsage {
-        mountpoint: raw.fs_id.unwrap_or_default().mountpoint.into(),
+        mountpoint: Text::name(&raw.fs_id.unwrap_or_default().mountpoint),
         used_bytes: raw.used_bytes.map(|v| v.value),
         inodes_used: raw.inodes_used.map(|v| v.value),
     };
@@ -112,7 +112,7 @@ pub(super) fn pull(raw: content::Status) -> Pull {
     let at = raw.started_at.unwrap_or_default();
     let started_at = u32::try_from(at.nanos).ok().and_then(|nanos| Time::from_timestamp(at.seconds, nanos));
     Pull {
-        reference: raw.r#ref.into(),
+        reference: Text::name(&raw.r#ref),
         offset: u64::try_from(raw.offset).unwrap_or_default(),
         total: u64::try_from(raw.total).ok().filter(|total| *total > 0),
         started_at: started_at.filter(|at| at.timestamp() > 0),
@@ -122,7 +122,8 @@ pub(super) fn pull(raw: content::Status) -> Pull {
 /// What the user wrote, else what the kubelet asked for, else what it was resolved to: runtimes differ in what they fill.
 fn image(spec: Option<cri::ImageSpec>, resolved: String) -> Text {
     let spec = spec.unwrap_or_default();
-    [spec.user_specified_image, spec.image, resolved].into_iter().find(|s| !s.is_empty()).unwrap_or_default().into()
+    let image = [spec.user_specified_image, spec.image, resolved].into_iter().find(|s| !s.is_empty());
+    Text::name(&image.unwrap_or_default())
 }
 
 fn phase(state: i32) -> ContainerPhase {
@@ -140,5 +141,5 @@ fn nanoseconds(since_1970: i64) -> Option<Time> {
 }
 
 fn text(map: &HashMap<String, String>, key: &str) -> Text {
-    map.get(key).map(|value| Text::new(value)).unwrap_or_default()
+    map.get(key).map(|value| Text::name(value)).unwrap_or_default()
 }

@@ -192,7 +192,7 @@ mod tests {
             finished_at: None,
             exit_code: None,
             reason: Text::default(),
-            message: Text::default(),
+            message: crate::text::Message::default(),
             image: text,
         }
     }
@@ -210,7 +210,7 @@ mod tests {
                 finished_at: (phase == ContainerPhase::Exited).then(|| Time::from_timestamp(10, 0)).flatten(),
                 exit_code: 3,
                 reason: "Error".into(),
-                message: Text::default(),
+                message: crate::text::Message::default(),
                 image: Text::default(),
             },
             String::new(),

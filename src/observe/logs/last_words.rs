@@ -10,7 +10,6 @@ use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
 use crate::observe::discover::{LogPlaces, Miss, Root};
 use crate::observe::ended::{Ended, Told};
 use crate::observe::{Attempt, Failure, Outlet};
-use crate::text::Text;
 
 /// How much of a log's end is read, bytes, and how many lines of that are told.
 const TAIL: (u64, usize) = (8 * 1024, 20);
@@ -87,6 +86,6 @@ fn entry(ended: &Ended, at: Time, line: &str) -> LogEntry {
         severe: false,
         pod: format!("{}/{}", ended.namespace, ended.pod).into(),
         uid: ended.uid.clone(),
-        what: LogKind::Output { container: ended.container.clone(), line: Text::new(line) },
+        what: LogKind::Output { container: ended.container.clone(), line: line.into() },
     }
 }

@@ -134,7 +134,7 @@ fn other(line: Line<'_>) -> LogEntry {
         severe: true,
         pod: Text::default(),
         uid: Text::default(),
-        what: LogKind::Other { message: Text::new(line.text) },
+        what: LogKind::Other { message: line.text.into() },
     }
 }
 

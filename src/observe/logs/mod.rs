@@ -17,7 +17,7 @@ pub use lines::LogOf;
 use super::discover::LogPlan;
 use super::{Attempt, Failure, Outlet};
 use crate::observation::{ErrorKind, SourceError};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// A log, wherever it is.
 #[derive(Debug)]
@@ -52,6 +52,6 @@ impl Attempt for LogSource {
     }
 }
 
-fn failed(tried: impl Into<Text>, kind: ErrorKind, fix: impl Into<Text>) -> SourceError {
+fn failed(tried: impl Into<Message>, kind: ErrorKind, fix: impl Into<Message>) -> SourceError {
     SourceError { tried: tried.into(), kind, fix: fix.into() }
 }

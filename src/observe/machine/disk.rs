@@ -29,7 +29,7 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
     let mut pods: BTreeMap<Text, PodDir> = BTreeMap::new();
     let dir = root_dir.join("pods");
     for (uid, born) in names(root.born(&dir))? {
-        let uid = Text::from(uid);
+        let uid = Text::name(&uid);
         pods.insert(uid.clone(), PodDir { uid, kubelet: true, since: born.map(whole_millis), ..PodDir::default() });
     }
     for (name, _) in names(root.born(LOGS))? {
@@ -39,7 +39,7 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
     }
     let mut pods: BTreeMap<_, _> = pods.into_iter().take(MAX_PODS).collect();
     let patient = root.clone().with_deadline(WALK);
-    let volumes = patient.walk(&dir, |dir| each(dir, |name| Some(Text::new(name)), volumes));
+    let volumes = patient.walk(&dir, |dir| each(dir, |name| Some(Text::name(name)), volumes));
     let containers = patient.walk(LOGS, |dir| each(dir, |name| Some(log_dir(name)?.1), containers));
     for (uid, pod) in &mut pods {
         let old = before.get(uid);
@@ -59,7 +59,7 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
 fn log_dir(name: &str) -> Option<(Text, Text)> {
     let mut parts = name.splitn(3, '_');
     let (namespace, pod, uid) = (parts.next()?, parts.next()?, parts.next()?);
-    Some((format!("{namespace}/{pod}").into(), uid.into()))
+    Some((Text::name(&format!("{namespace}/{pod}")), Text::name(uid)))
 }
 
 /// What `of` finds in each directory below `dir`, by the UID that its name holds.
@@ -79,8 +79,12 @@ fn below(dir: &Path) -> Vec<String> {
 /// `volumes/PLUGIN/NAME`.
 fn volumes(pod: &Path) -> Vec<Text> {
     let dir = pod.join("volumes");
-    let mut names: Vec<Text> =
-        below(&dir).into_iter().flat_map(|plugin| below(&dir.join(plugin))).map(Text::from).take(MAX_PARTS).collect();
+    let mut names: Vec<Text> = below(&dir)
+        .into_iter()
+        .flat_map(|plugin| below(&dir.join(plugin)))
+        .map(|name| Text::name(&name))
+        .take(MAX_PARTS)
+        .collect();
     names.sort();
     names
 }
@@ -90,7 +94,7 @@ fn containers(pod: &Path) -> Vec<ContainerDir> {
     let number = |file: &String| file.split_once(".log")?.0.parse::<u32>().ok();
     let container = |name: String| {
         let restarts = below(&pod.join(&name)).iter().filter_map(number).max();
-        ContainerDir { name: name.into(), restarts }
+        ContainerDir { name: Text::name(&name), restarts }
     };
     below(pod).into_iter().take(MAX_PARTS).map(container).collect()
 }
@@ -114,13 +118,13 @@ pub fn manifests(root: &Root, dir: &Path, node: &str) -> Result<BTreeMap<Text, S
 }
 
 fn static_pod(root: &Root, path: &Path, file: &str, node: &str) -> (Text, StaticPod) {
-    let file = Text::new(file);
+    let file = Text::name(file);
     let mut pod = StaticPod { file: file.clone(), ..StaticPod::default() };
     if let Some(read) = root.read(path).ok().and_then(|text| manifest(&text)) {
-        pod.namespace = read.namespace.into();
+        pod.namespace = Text::name(&read.namespace);
         // pkg/kubelet/config/common.go generatePodName
-        pod.name = format!("{}-{}", read.name, node.to_lowercase()).into();
-        pod.containers = read.containers.into_iter().map(Text::from).collect();
+        pod.name = Text::name(&format!("{}-{}", read.name, node.to_lowercase()));
+        pod.containers = read.containers.iter().map(|name| Text::name(name)).collect();
     }
     (file, pod)
 }

@@ -17,7 +17,7 @@ use super::{Attempt, Failure, Outlet};
 use crate::observation::{
     Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
-use crate::text::Text;
+use crate::text::{Message, Text};
 use crate::trust::KnownFile;
 use systemctl::Systemctl;
 
@@ -187,7 +187,7 @@ impl MachineSource {
 
     fn failure(&self, miss: Miss) -> Failure {
         let dir = self.plan.root_dir.join("pods");
-        let tried = Text::from(format!("list {}: {miss}", dir.display()));
+        let tried = Message::from(format!("list {}: {miss}", dir.display()));
         let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
         match miss {
             Miss::Denied => Failure::Forbidden(error(ErrorKind::Denied, "run as root")),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::super::aside::Aside;
 use super::super::helper::{self, Silent};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
-use crate::text::Text;
+use crate::text::{Message, Text};
 
 /// systemd answers in milliseconds unless it or the bus hangs.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -33,7 +33,9 @@ impl Systemctl {
     /// As it is told.
     pub fn error(&self) -> SourceError {
         match self {
-            Self::None(why) => SourceError { tried: why.clone(), kind: ErrorKind::Unreachable, fix: Text::default() },
+            Self::None(why) => {
+                SourceError { tried: why.clone().into(), kind: ErrorKind::Unreachable, fix: Message::default() }
+            }
             Self::Failed(error) => error.clone(),
         }
     }
@@ -48,7 +50,7 @@ impl fmt::Display for Systemctl {
 /// The units that systemd has loaded or can load.
 pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<Unit>, Systemctl> {
     let failed = |answer: String, kind, fix: &str| {
-        let tried = Text::from(format!("systemctl show {}: {answer}", units.join(" ")));
+        let tried = Message::from(format!("systemctl show {}: {answer}", units.join(" ")));
         Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
     };
     let mut command = match helper::system(program) {
@@ -99,13 +101,13 @@ fn unit(block: &str) -> Option<Unit> {
         at: time(get("ExecMainExitTimestamp")),
     });
     Some(Unit {
-        name: name.into(),
-        active: get("ActiveState").into(),
-        sub: get("SubState").into(),
+        name: Text::name(name),
+        active: Text::name(get("ActiveState")),
+        sub: Text::name(get("SubState")),
         since: time(get("ActiveEnterTimestamp")),
         restarts: get("NRestarts").parse().ok(),
         exit,
-        result: get("Result").into(),
+        result: Text::name(get("Result")),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::decode::{
 };
 use crate::objects::Pod;
 use crate::observation::{Container, ErrorKind, Fact, LogEntry, Sandbox, Source, SourceError, Span, Time};
-use crate::text::Text;
+use crate::text::Message;
 
 /// What a source said at the end: facts in order, or why it did not.
 type Said = Result<Vec<Fact>, SourceError>;
@@ -97,7 +97,7 @@ impl Capture<'_> {
                 *said = Err(SourceError {
                     tried: "kubectl get: an empty list of nodes, as printed when the API server does not answer".into(),
                     kind: ErrorKind::Unreachable,
-                    fix: Text::default(),
+                    fix: Message::default(),
                 });
             }
         }

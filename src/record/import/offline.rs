@@ -11,7 +11,7 @@ use crate::decode::{
     Joiner, RuntimeLine, every_kubelet_entry, every_runtime_entry, kernel_entry, klog, plain_line, runtime_line, scrape,
 };
 use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
-use crate::text::Text;
+use crate::text::{PemLines, Text};
 
 /// Lines of one file that are read, from its end.
 const LINES_READ: usize = 50_000;
@@ -76,13 +76,14 @@ pub fn examine(
             LogOf::Kernel => (Source::KernelLog, each(lines, reference, kernel_entry)),
             LogOf::Other => (Source::OtherLog, each(lines, reference, any)),
             LogOf::Container(name) => {
-                let container = Text::new(name);
+                let container = Text::name(name);
+                let mut keys = PemLines::default();
                 let output = |text: &str, at| LogEntry {
                     at,
                     severe: false,
-                    pod: Text::new(subject),
+                    pod: Text::name(subject),
                     uid: Text::default(),
-                    what: LogKind::Output { container: container.clone(), line: Text::new(text) },
+                    what: LogKind::Output { container: container.clone(), line: keys.line(text).into() },
                 };
                 (Source::ContainerLog, each(lines, reference, output))
             }
@@ -124,7 +125,7 @@ fn last_lines(text: &str) -> impl Iterator<Item = &str> {
 fn each<'a>(
     lines: impl Iterator<Item = &'a str>,
     reference: Time,
-    read: impl Fn(&str, Time) -> LogEntry,
+    mut read: impl FnMut(&str, Time) -> LogEntry,
 ) -> Vec<(Option<Time>, LogEntry)> {
     let each = lines.map(|line| {
         let plain = plain_line(line, reference);
@@ -171,6 +172,6 @@ fn any(text: &str, at: Time) -> LogEntry {
         severe: true,
         pod: Text::default(),
         uid: Text::default(),
-        what: LogKind::Other { message: Text::new(text) },
+        what: LogKind::Other { message: text.into() },
     }
 }

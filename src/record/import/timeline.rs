@@ -70,7 +70,7 @@ impl Timeline {
 
     /// Something could not be used.
     pub(super) fn skip(&mut self, path: &str, what: impl Into<Text>, count: u64) {
-        let (path, what) = (Text::new(path), what.into());
+        let (path, what) = (Text::name(path), what.into());
         if count == 0 {
             return;
         }
@@ -93,7 +93,7 @@ impl Timeline {
         let mut all: Vec<(Time, Source, Fact)> = Vec::new();
         for (source, why) in self.off {
             if self.tracks.get(&source).is_none_or(|t| t.facts.is_empty()) {
-                all.push((begin, source, Fact::SourceState(SourceState::Off { why })));
+                all.push((begin, source, Fact::SourceState(SourceState::Off { why: why.into() })));
             }
         }
         for (source, track) in self.tracks {
