@@ -420,7 +420,7 @@ fn child_that_panics() {
             thread::spawn(|| panic!("a source is broken")).join().is_ok()
         }
         fn moment(&mut self) -> Moment {
-            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::default())
+            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)
