@@ -34,7 +34,7 @@ fn well_formed(name: &str, imported: &Imported) {
         assert_eq!(s.seq, last + 1, "{name} {s:?}");
         assert!(s.mono >= mono && s.wall >= imported.begin && s.wall <= imported.end, "{name} {s:?}");
         mono = s.mono;
-        assert_eq!(i64::try_from(s.mono).unwrap(), (s.wall - imported.begin).num_microseconds().unwrap());
+        assert_eq!(i64::try_from(s.mono).unwrap(), (s.wall - imported.begin).num_microseconds());
         let epoch = epochs.entry(s.source).or_default();
         if s.seq == 1 && !matches!(o.fact, Fact::CallBegin(_)) {
             assert!(matches!(o.fact, Fact::SourceState(_)), "{name} {o:?}");
