@@ -150,12 +150,14 @@ fn each_time_and_number_of_objects_may_be_anything() {
             put(&mut document, place, choice);
             let file = File::new("object.json", &document.to_string());
             let imported = common::imported(&file.0);
-            assert_eq!(imported.skipped, [], "{place} {choice}: what is out of range costs no object");
+            // A number that no field of the API holds costs its object, a time never does.
+            let is_time = document.pointer(place).is_some_and(Value::is_string);
+            assert!(imported.skipped.is_empty() || !is_time, "{place} {choice}: {:?}", imported.skipped);
             let mut model = Model::default();
             imported.observations.into_iter().for_each(|o| model.apply(o));
             let at = if i % 2 == 0 { imported.end } else { now(0) };
             let moment = Moment::new(model.snapshot(), &mut rounds, at);
-            assert_eq!(moment.pods.len(), 3, "{place}");
+            assert!(moment.pods.len() == 3 || !is_time, "{place}");
             show(&moment);
         }
     }

@@ -433,7 +433,7 @@ pub struct ScreenArgs {
 /// Flags of `record`.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The file to write; it must not exist yet
+    /// The file to write, which must not exist yet; - is standard output, if that is not a terminal
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How long to record this node, such as 90s or 10m; without it until Ctrl-C

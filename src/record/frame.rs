@@ -165,7 +165,11 @@ impl Packed {
         // As a JSON string a piece of JSON text is at most twice as long.
         let (mut frames, mut back) = (Vec::new(), 0);
         while !rest.is_empty() {
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(frame / 2));
+            let mut len = rest.len().min(frame / 2);
+            while !rest.is_char_boundary(len) {
+                len -= 1;
+            }
+            let (piece, after) = rest.split_at(len);
             let start = FrameStart::Piece { back, last: after.is_empty() };
             frames.push(Self::with_start(start, at, piece, &Lines::default())?);
             (rest, back) = (after, back + 1);
