@@ -400,7 +400,8 @@ fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
     s.end();
     assert!(s.seen.is_ascii());
     let text = String::from_utf8(s.seen.clone()).unwrap();
-    assert!(text.contains("\x1b[7m") && !text.contains("\x1b[;m") && !text.contains("\x1b[m"));
+    let reversed = ["\x1b[7m", "\x1b[0;7m"].iter().any(|style| text.contains(style));
+    assert!(reversed && !text.contains("\x1b[;m") && !text.contains("\x1b[m"));
     for sequence in text.split("\x1b[").skip(1).filter_map(|s| s.split_once('m')).map(|(codes, _)| codes) {
         let codes: Vec<u32> = sequence.split(';').map_while(|c| c.parse().ok()).collect();
         let colour = |c: &u32| matches!(c, 30..=38 | 40..=48 | 90..=107);
@@ -433,7 +434,103 @@ fn child_that_panics() {
             Vec::new()
         }
     }
-    tui::run(&mut Bad(0), tui::Options::default()).unwrap();
+    tui::run(Box::new(Bad(0)), tui::Options::default()).unwrap();
+}
+
+/// Run by the test below, as a process of its own: moments that never come, from the first or from the second on.
+#[test]
+#[ignore = "needs a terminal of its own"]
+fn child_that_never_has_done() {
+    struct Busy {
+        quick: u32,
+    }
+    impl Feed for Busy {
+        fn pass(&mut self, _: Duration) -> bool {
+            true
+        }
+        fn moment(&mut self) -> Moment {
+            let end = Instant::now() + Duration::from_secs(600);
+            while self.quick == 0 && Instant::now() < end {
+                std::hint::spin_loop();
+            }
+            self.quick = self.quick.saturating_sub(1);
+            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::default())
+        }
+        fn wake_in(&mut self) -> Duration {
+            Duration::from_millis(100)
+        }
+        fn title(&self) -> String {
+            "busy".into()
+        }
+        fn log(&mut self, _: LogAsk) {}
+        fn log_news(&mut self) -> Vec<LogNews> {
+            Vec::new()
+        }
+    }
+    let quick = std::env::var("TEST_QUICK").unwrap().parse().unwrap();
+    let ended = tui::run(Box::new(Busy { quick }), tui::Options::default());
+    std::process::exit(ended.map_or_else(|error| error.exit_code(), |()| 0));
+}
+
+#[test]
+fn keys_and_signals_are_answered_however_long_a_moment_takes() {
+    let this = std::env::current_exe().unwrap();
+    let args = [this.to_str().unwrap(), "--ignored", "--exact", "child_that_never_has_done", "--nocapture"];
+    let start = |quick: &str| Session::start(&args, &[("TEST_QUICK", quick)]);
+    // A tenth of a second is meant; the machine may be loaded.
+    let soon =
+        |begin: Instant, what: &str| assert!(begin.elapsed() < Duration::from_secs(5), "{what}: {:?}", begin.elapsed());
+    let mut s = start("1");
+    s.wait_for("busy");
+    let begin = Instant::now();
+    s.press("?");
+    s.wait_for("EVERY PANE");
+    s.press("?");
+    s.wait_for("NAMESPACE/POD");
+    soon(begin, "help");
+    let begin = Instant::now();
+    s.press("\x03");
+    assert_eq!(s.end(), 0);
+    soon(begin, "Ctrl-C");
+    assert!(s.is_restored() && !s.is_raw());
+    for quick in ["0", "1"] {
+        let mut s = start(quick);
+        s.wait("the screen", |s| s.screen.screen().alternate_screen());
+        let begin = Instant::now();
+        s.signal(Signal::TERM);
+        assert_eq!(s.end(), 143);
+        soon(begin, "SIGTERM");
+        assert!(s.is_restored() && !s.is_raw());
+    }
+}
+
+#[test]
+fn an_input_beyond_every_bound_keeps_neither_keys_nor_signals_waiting() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pty-bounds");
+    std::fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("finalizers.json");
+    let finalizers: Vec<String> = (0..110_000).map(|i| format!(r#""x.y/{i}""#)).collect();
+    let pod = format!(
+        r#"{{"kind":"List","items":[{{"kind":"Pod","metadata":{{"name":"held","namespace":"t","uid":"u",
+        "creationTimestamp":"2026-11-30T12:00:00Z","deletionTimestamp":"2026-11-30T12:00:00Z","finalizers":[{}]}},
+        "spec":{{"nodeName":"w","containers":[{{"name":"c"}}]}},"status":{{"phase":"Running"}}}}]}}"#,
+        finalizers.join(",")
+    );
+    std::fs::write(&path, pod).unwrap();
+    let args = [env!("CARGO_BIN_EXE_kpodtrace"), "--from", path.to_str().unwrap()];
+    let mut s = Session::start(&args, &[]);
+    s.wait_for("t/held");
+    s.press("\r");
+    s.wait_for("109,936 of 110,000 finalizers left out");
+    s.press("q");
+    assert_eq!(s.end(), 0);
+    // While it is read.
+    let mut s = Session::start(&args, &[]);
+    let begin = Instant::now();
+    s.signal(Signal::TERM);
+    s.end();
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(s.is_restored() && !s.is_raw());
 }
 
 /// Run by the test below, as a process of its own: one pod, whose log lies below a root of the test's.
@@ -477,7 +574,7 @@ fn child_that_shows_a_log() {
     let root = Root::new(std::env::var("TEST_ROOT").unwrap());
     let logs = LogReader::new(runtime.handle().clone(), root, Err("no API server".into()), Err("no kubelet".into()));
     thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
-    tui::run(&mut OnePod { model, logs, open: None }, tui::Options::default()).unwrap();
+    tui::run(Box::new(OnePod { model, logs, open: None }), tui::Options::default()).unwrap();
 }
 
 #[test]

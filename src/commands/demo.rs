@@ -1,6 +1,7 @@
 //! Owns `kpodtrace demo`, and the screen on an input of one's own.
 //! It must not draw.
 
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::live::Observed;
@@ -8,7 +9,7 @@ use super::{Failure, Outcome, config, input, live, runbook};
 use crate::cli::{At, Input, LookArgs, ScreenArgs};
 use crate::container_log::{LogAsk, LogNews};
 use crate::observe::OpenLog;
-use crate::session::{RecordedLog, Session, SessionError};
+use crate::session::{RecordedLog, Session};
 use crate::time::TimeDelta;
 use crate::tui::{self, Feed, Options};
 use crate::view::Moment;
@@ -45,10 +46,11 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
         let own = runbook::own(input)?;
-        let mut watcher = Watcher { observed: live::begin(&input.live)?, log: None, failed: None };
+        let (failed, failure) = sync_channel(1);
+        let mut watcher = Watcher { observed: live::begin(&input.live)?, log: None, failed, stopped: false };
         watcher.observed.live.diagnose_with(own);
-        let ended = show(&mut watcher, options);
-        return watcher.failed.map_or(ended, Err);
+        let ended = show(Box::new(watcher), options);
+        return failure.try_recv().map_or(ended, Err);
     }
     let mut session = input::open(input)?;
     let begin = session.span().0;
@@ -62,12 +64,12 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
 }
 
 fn play(session: Session, what: String, options: Options) -> Result<Outcome, Failure> {
-    let mut player = Player { session, what, log: None, failed: None };
-    let ended = show(&mut player, options);
-    player.failed.map_or(ended, |error| Err(error.into()))
+    let (failed, failure) = sync_channel(1);
+    let ended = show(Box::new(Player { session, what, log: None, failed, stopped: None }), options);
+    failure.try_recv().map_or(ended, Err)
 }
 
-fn show(feed: &mut dyn Feed, options: Options) -> Result<Outcome, Failure> {
+fn show(feed: Box<dyn Feed + Send>, options: Options) -> Result<Outcome, Failure> {
     match tui::run(feed, options) {
         Ok(()) => Ok(Outcome::Done),
         Err(error) if error.is_quiet() => Err(Failure::quiet(u8::try_from(error.exit_code()).unwrap_or(u8::MAX))),
@@ -80,19 +82,23 @@ struct Player {
     session: Session,
     what: String,
     log: Option<RecordedLog>,
-    failed: Option<SessionError>,
+    /// Takes why the input could not be read on, for the end.
+    failed: SyncSender<Failure>,
+    /// The same in words.
+    stopped: Option<String>,
 }
 
 impl Feed for Player {
     fn pass(&mut self, elapsed: Duration) -> bool {
-        if self.failed.is_some() {
+        if self.stopped.is_some() {
             return false;
         }
         match self.session.pass(elapsed) {
             Ok(changed) => changed,
             Err(error) => {
                 // The screen stays at the last moment that could be read, and says so.
-                self.failed = Some(error);
+                self.stopped = Some(error.to_string());
+                _ = self.failed.try_send(error.into());
                 true
             }
         }
@@ -109,7 +115,7 @@ impl Feed for Player {
     }
 
     fn title(&self) -> String {
-        if let Some(error) = &self.failed {
+        if let Some(error) = &self.stopped {
             return format!("{}: stopped, {error}", self.what);
         }
         let speed = self.session.speed();
@@ -141,15 +147,21 @@ const LIVE_WAKE: Duration = Duration::from_millis(200);
 struct Watcher {
     observed: Observed,
     log: Option<OpenLog>,
-    failed: Option<Failure>,
+    /// Takes why nothing more could be taken in, for the end.
+    failed: SyncSender<Failure>,
+    stopped: bool,
 }
 
 impl Feed for Watcher {
     fn pass(&mut self, _: Duration) -> bool {
+        if self.stopped {
+            return false;
+        }
         match self.observed.live.pass() {
             Ok(changed) => changed,
             Err(error) => {
-                self.failed = Some(error.into());
+                self.stopped = true;
+                _ = self.failed.try_send(error.into());
                 true
             }
         }

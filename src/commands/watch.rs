@@ -25,8 +25,9 @@ use crate::view::Moment;
 const TOGETHER: Duration = Duration::from_millis(100);
 /// Longest time without a look: the wall clock, by which deadlines are kept, may have been set.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long the loop may take to end; it may hang in a write that nobody reads.
-const LAST_RESORT: Duration = Duration::from_millis(500);
+/// How long the loop may take to end; it may hang in a write that nobody reads, or be
+/// at work on a moment.
+const LAST_RESORT: Duration = Duration::from_millis(100);
 
 /// A moment to be told of.
 pub struct Look<'a> {

@@ -62,6 +62,7 @@ mod terminal;
 mod tests;
 mod theme;
 mod watch;
+mod worker;
 
 use std::io;
 
@@ -134,6 +135,9 @@ pub enum TuiError {
     /// The terminal is gone.
     #[error("the terminal is gone")]
     HangUp,
+    /// The thread that makes what is shown has failed; its words are printed beside this.
+    #[error("the thread that computes what is shown failed; report the message below")]
+    Feed,
 }
 
 impl TuiError {
@@ -142,7 +146,7 @@ impl TuiError {
         match self {
             TuiError::Signal(number) => 128 + number,
             TuiError::HangUp => 128 + signal_hook::consts::SIGHUP,
-            TuiError::NotATerminal | TuiError::Dumb | TuiError::Terminal(_) => 1,
+            TuiError::NotATerminal | TuiError::Dumb | TuiError::Terminal(_) | TuiError::Feed => 1,
         }
     }
 

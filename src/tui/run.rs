@@ -1,6 +1,7 @@
-//! Owns the loop: wait, let time pass, take the moment, draw what differs.
-//! It must not block on the terminal, nor draw more often than ten times a second.
+//! Owns the loop: wait, take in what comes, draw what differs.
+//! It must not block on the terminal or on the feed, nor draw more often than ten times a second.
 
+use std::collections::VecDeque;
 use std::env;
 use std::io::{IsTerminal, stdout};
 use std::sync::Arc;
@@ -18,14 +19,18 @@ use super::paint::Painter;
 use super::terminal::{self, Terminal};
 use super::theme::Theme;
 use super::watch::{self, Message};
+use super::worker::{Request, Worker, opens_or_closes};
 use super::{Feed, Options, TuiError};
+use crate::container_log::{LogAsk, LogNews};
 
 /// Longest time between the two clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
-/// Shortest sleep: a feed in which something is always due does not make the loop spin.
-const SHORTEST: Duration = Duration::from_millis(20);
-/// How often an open log is looked at.
-const LOG_EVERY: Duration = Duration::from_millis(100);
+/// Longest sleep: the threads wake the loop.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// How long the first frame waits for the first moment: most come sooner, and nothing flickers.
+const FIRST: Duration = Duration::from_millis(100);
+/// How long the feed's thread may take to end, with the programs that it follows. It may be at work on a moment.
+const FEED_ENDS: Duration = Duration::from_millis(100);
 /// How long a frame under way may take to be written before the terminal is given back.
 const SETTLE: Duration = Duration::from_millis(300);
 /// Largest screen that is drawn; beyond, the rest stays empty.
@@ -35,7 +40,7 @@ const LARGEST: (u16, u16) = (1000, 400);
 ///
 /// # Errors
 /// When there is no terminal that can show a screen, when it fails, and when something else than a key ended it.
-pub fn run(session: &mut dyn Feed, options: Options) -> Result<(), TuiError> {
+pub fn run(feed: Box<dyn Feed + Send>, options: Options) -> Result<(), TuiError> {
     if !stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
     }
@@ -46,15 +51,28 @@ pub fn run(session: &mut dyn Feed, options: Options) -> Result<(), TuiError> {
     let frame = Duration::from_secs(1) / u32::from(options.frames.clamp(1, 10));
     let ended = Arc::new(AtomicBool::new(false));
     let (to_loop, messages) = sync_channel(watch::WAITING);
+    // Before the terminal is changed: a signal in between would leave it so.
+    watch::start(&to_loop, &ended)?;
     let terminal = Terminal::new(options.mouse)?;
-    let result = Screen::start(session, App::new(theme, &options), frame, terminal, &to_loop, &ended, messages)
-        .and_then(|mut screen| screen.run());
+    let worker = Worker::start(feed, to_loop.clone())?;
+    let result =
+        Screen::start(worker, App::new(theme, &options), frame, terminal, &to_loop, messages).and_then(Screen::run);
     ended.store(true, Ordering::Release);
     result
 }
 
-struct Screen<'a> {
-    feed: &'a mut dyn Feed,
+struct Screen {
+    worker: Worker,
+    /// A moment was asked for, and has not come.
+    wants_moment: bool,
+    /// News of the open log were asked for, and have not come.
+    wants_news: bool,
+    /// How often logs were opened and closed.
+    log: u64,
+    /// What is to be asked of the log, as soon as the feed's thread takes it.
+    asks: VecDeque<LogAsk>,
+    /// News that came while the log is kept still.
+    held: Vec<LogNews>,
     app: App,
     painter: Painter,
     output: Output,
@@ -64,103 +82,119 @@ struct Screen<'a> {
     frame: Duration,
     /// When and where the mouse was last pressed.
     clicked: Option<(Instant, u16, u16)>,
-    /// Until when the feed has been told of time.
-    passed: Instant,
-    /// When the moment shown was taken.
-    taken: Instant,
+    begun: Instant,
     drawn: Option<Instant>,
     dirty: bool,
     // Dropped last, so that nothing is written behind the restoring.
     terminal: Terminal,
 }
 
-impl<'a> Screen<'a> {
+impl Screen {
     fn start(
-        feed: &'a mut dyn Feed,
+        worker: Worker,
         app: App,
         frame: Duration,
         terminal: Terminal,
         to_loop: &SyncSender<Message>,
-        ended: &Arc<AtomicBool>,
         messages: Receiver<Message>,
     ) -> Result<Self, TuiError> {
         let output = Output::start(to_loop.clone())?;
-        watch::start(to_loop, ended)?;
-        let now = Instant::now();
         let size = crossterm::terminal::size()?;
         let painter = Painter::new();
-        let (passed, taken, drawn, dirty) = (now, now, None, true);
-        let clicked = None;
-        Ok(Self { feed, app, painter, output, messages, size, frame, clicked, passed, taken, drawn, dirty, terminal })
+        let (wants_moment, wants_news, log, asks, held) = (false, false, 0, VecDeque::new(), Vec::new());
+        let (clicked, drawn, dirty) = (None, None, true);
+        Ok(Self {
+            worker,
+            wants_moment,
+            wants_news,
+            log,
+            asks,
+            held,
+            app,
+            painter,
+            output,
+            messages,
+            size,
+            frame,
+            clicked,
+            begun: Instant::now(),
+            drawn,
+            dirty,
+            terminal,
+        })
     }
 
-    fn run(&mut self) -> Result<(), TuiError> {
-        self.take_moment();
+    fn run(mut self) -> Result<(), TuiError> {
+        // The first moment, before anything is drawn of none where it comes at once.
+        self.ask_moment();
         let result = loop {
             if let Err(why) = self.draw() {
                 break Err(why);
             }
+            self.ask();
             match self.wait() {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(why) => break Err(why),
             }
-            let now = Instant::now();
-            let changed = self.feed.pass(now - self.passed);
-            self.passed = now;
-            if changed || self.until_second().is_zero() {
-                self.take_moment();
-            }
-            self.take_log();
         };
         if !matches!(result, Err(TuiError::HangUp)) {
             self.output.settle(SETTLE);
         }
+        // The terminal is given back before anything is waited for.
+        drop(self.terminal);
+        self.worker.end(FEED_ENDS);
         result
     }
 
-    fn take_moment(&mut self) {
-        self.taken = Instant::now();
-        if !self.app.paused {
-            self.app.show(self.feed.moment(), &self.feed.title());
-            self.dirty = true;
-        }
-    }
-
-    /// Hands on what is asked of a log, and takes in what is new of it.
-    fn take_log(&mut self) {
-        self.app.take_asks().into_iter().for_each(|ask| self.feed.log(ask));
-        if self.app.reads_log() {
-            for news in self.feed.log_news() {
-                self.app.log_news(news);
-                self.dirty = true;
+    /// Asks for what is to be shown next: for a moment once the last one is drawn, so that none is made in vain.
+    fn ask(&mut self) {
+        self.asks.extend(self.app.take_asks());
+        while let Some(ask) = self.asks.pop_front() {
+            let counts = u64::from(opens_or_closes(&ask));
+            match self.worker.ask(Request::Log(ask)) {
+                Ok(()) if counts > 0 => {
+                    self.log += counts;
+                    self.held.clear();
+                }
+                Ok(()) => {}
+                Err(Request::Log(ask)) => {
+                    self.asks.push_front(ask);
+                    break;
+                }
+                Err(_) => break,
             }
         }
+        if !self.held.is_empty() && self.app.reads_log() {
+            self.held.drain(..).for_each(|news| self.app.log_news(news));
+            self.dirty = true;
+        }
+        if !self.wants_news && self.app.reads_log() {
+            self.wants_news = self.worker.ask(Request::News).is_ok();
+        }
+        if !self.dirty {
+            self.ask_moment();
+        }
     }
 
-    /// Real time until the clock that is shown moves on.
-    fn until_second(&self) -> Duration {
-        if self.app.paused {
-            return Duration::from_secs(3600);
+    fn ask_moment(&mut self) {
+        if !self.wants_moment && !self.app.paused {
+            self.wants_moment = self.worker.ask(Request::Moment).is_ok();
         }
-        let shown = self.app.picture.as_ref().map_or(0, |p| p.moment.now.timestamp_subsec_millis() % 1000);
-        Duration::from_millis(u64::from(1000 - shown)).saturating_sub(self.taken.elapsed())
     }
 
     fn until_frame(&self) -> Duration {
-        self.drawn.map_or(Duration::ZERO, |at| self.frame.saturating_sub(at.elapsed()))
+        match self.drawn {
+            Some(at) => self.frame.saturating_sub(at.elapsed()),
+            None if self.app.picture.is_none() => FIRST.saturating_sub(self.begun.elapsed()),
+            None => Duration::ZERO,
+        }
     }
 
     /// Waits for a message, or for time to change something; false when the user has had enough.
     fn wait(&mut self) -> Result<bool, TuiError> {
-        let mut timeout = self.feed.wake_in().min(self.until_second()).max(SHORTEST);
-        if self.app.reads_log() {
-            timeout = timeout.min(LOG_EVERY);
-        }
-        if self.dirty {
-            // A frame under way tells when it is written.
-            timeout = if self.output.is_busy() { timeout } else { timeout.min(self.until_frame()) };
-        }
+        // A frame under way tells when it is written.
+        let timeout = if self.dirty && !self.output.is_busy() { self.until_frame() } else { LONGEST };
         let mut next = match self.messages.recv_timeout(timeout) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
@@ -197,6 +231,19 @@ impl<'a> Screen<'a> {
             Message::Signal(signal) => return Err(TuiError::Signal(signal)),
             Message::HangUp => return Err(TuiError::HangUp),
             Message::Written => {}
+            Message::Moment(moment, title) => {
+                self.wants_moment = false;
+                self.app.show(*moment, &title);
+                self.dirty = true;
+            }
+            Message::News(log, news) => {
+                self.wants_news = false;
+                // Lines of a log that was closed meanwhile are nobody's.
+                if log == self.log && self.asks.is_empty() {
+                    self.held.extend(news);
+                }
+            }
+            Message::FeedEnded => return Err(TuiError::Feed),
         }
         Ok(true)
     }

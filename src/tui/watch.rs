@@ -16,6 +16,8 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::Signals;
 
 use super::terminal;
+use crate::container_log::LogNews;
+use crate::view::Moment;
 
 /// What the loop is woken for.
 #[derive(Debug)]
@@ -30,6 +32,12 @@ pub enum Message {
     HangUp,
     /// A frame has been written.
     Written,
+    /// The moment that was asked for, and what is shown.
+    Moment(Box<Moment>, String),
+    /// What is new of a log: how often logs were opened and closed until then, and the news.
+    News(u64, Vec<LogNews>),
+    /// The feed has failed: no moment will ever come any more.
+    FeedEnded,
 }
 
 /// Messages that may wait for the loop; threads that have more wait themselves.
