@@ -9,6 +9,7 @@ mod cri;
 pub mod discover;
 mod ended;
 mod files;
+pub mod guard;
 mod helper;
 mod identity;
 mod kubeconfig;

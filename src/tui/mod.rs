@@ -61,6 +61,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
+mod tty;
 mod watch;
 
 use std::io;

@@ -11,6 +11,7 @@ use tokio::process::Command;
 
 use super::super::Failure;
 use super::super::aside::Aside;
+use super::super::guard;
 use super::super::helper::{self, Silent};
 use super::super::kubeconfig::failed;
 use crate::observation::{ErrorKind, Time};
@@ -68,7 +69,7 @@ pub(super) async fn resolve(
 }
 
 fn command(exec: &ExecConfig, cluster: &Cluster, name: &str) -> Command {
-    let mut command = Command::new(name);
+    let mut command = guard::command(name);
     command.args(exec.args.iter().flatten());
     command.envs(exec.env.iter().flatten().filter_map(|e| Some((e.get("name")?, e.get("value")?))));
     let cluster = exec.provide_cluster_info.then(|| ExecAuthCluster::try_from(cluster).ok()).flatten();

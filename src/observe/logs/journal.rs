@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -15,7 +15,8 @@ use super::lines::{self, LogLines, LogOf};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::aside::Aside;
 use crate::observe::discover::{Miss, Root};
-use crate::observe::helper::{self, Silent};
+use crate::observe::guard;
+use crate::observe::helper::{self, Running as Child, Silent};
 use crate::observe::{Attempt, Failure, Outlet};
 
 /// How far back the first look goes.
@@ -100,7 +101,7 @@ impl JournalSource {
     }
 
     async fn start(&self, more: &[String]) -> Result<Running, Failure> {
-        let mut command = Command::new(&self.program);
+        let mut command = guard::command(&self.program);
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
         match self.of {

@@ -6,13 +6,12 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use chrono::NaiveDateTime;
-use tokio::process::Command;
-
 use super::super::aside::Aside;
+use super::super::guard;
 use super::super::helper::{self, Silent};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
 use crate::text::{Message, Text};
+use chrono::NaiveDateTime;
 
 /// systemd answers in milliseconds unless it or the bus hangs.
 const DEADLINE: Duration = Duration::from_secs(3);
@@ -56,7 +55,7 @@ pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<
         let tried = Message::from(format!("systemctl show {}: {answer}", units.join(" ")));
         Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
     };
-    let mut command = Command::new(program);
+    let mut command = guard::command(program);
     command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
     // Times are written in the zone of the reader.
     command.env("TZ", "UTC").env("LC_ALL", "C");
