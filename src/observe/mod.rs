@@ -19,6 +19,7 @@ pub mod machine;
 mod outlet;
 mod plan;
 mod pump;
+pub mod room;
 mod start;
 mod supervisor;
 #[cfg(test)]
