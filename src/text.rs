@@ -70,6 +70,11 @@ impl Text {
         self.whole.as_ref().map_or(&self.safe, |whole| &whole.0)
     }
 
+    /// The text as the screen shows it: with its credentials or without.
+    pub fn shown(&self, secrets: bool) -> &str {
+        if secrets { self.unredacted() } else { &self.safe }
+    }
+
     /// A credential was taken out that [`Text::unredacted`] shows.
     pub fn is_redacted(&self) -> bool {
         self.whole.is_some()

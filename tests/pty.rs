@@ -454,7 +454,7 @@ fn child_that_never_has_done() {
                 std::hint::spin_loop();
             }
             self.quick = self.quick.saturating_sub(1);
-            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::default())
+            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)

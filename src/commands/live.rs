@@ -11,7 +11,7 @@ use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
-use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, start};
+use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, room, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
@@ -150,6 +150,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
     }
+    room::check().map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
     let Started { rx, sources, logs, plugin } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();

@@ -28,6 +28,7 @@ use clap::Parser;
 pub use fail::Failure;
 
 use crate::cli::{Cli, Command, ScreenArgs};
+use crate::observe::guard;
 
 /// The manual page, which the tests make from the flags and the keys.
 const MANUAL: &str = include_str!("../../docs/kpodtrace.1");
@@ -45,6 +46,9 @@ pub enum Outcome {
 
 /// Parses the arguments, runs the command, and says how it went.
 pub fn main() -> ExitCode {
+    if let Some(code) = guard::become_program() {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -53,7 +57,10 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { fail::USAGE } else { 0 });
         }
     };
-    match run(&cli) {
+    let outcome = run(&cli);
+    // The sources' threads are left behind; what they started is not.
+    guard::end_all();
+    match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
         Ok(Outcome::Unknown) => ExitCode::from(fail::COULD_NOT_OBSERVE),

@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::Input;
 use crate::observation::Time;
+use crate::observe::guard;
 use crate::report::Looked;
 use crate::session::Session;
 use crate::view::Moment;
@@ -122,6 +123,7 @@ fn end(stop: &AtomicBool, main: &Thread) {
     stop.store(true, Ordering::Release);
     main.unpark();
     thread::sleep(LAST_RESORT);
+    guard::end_all();
     process::exit(0);
 }
 

@@ -32,6 +32,16 @@ impl Aside {
         deadline: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
+        self.run_and_stay(deadline, work, || {}).await
+    }
+
+    /// The same on a thread that stays until `stay` returns: what was begun there may be tied to it.
+    pub async fn run_and_stay<T: Send + 'static>(
+        &self,
+        deadline: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+        stay: impl FnOnce() + Send + 'static,
+    ) -> Option<T> {
         if self.busy.swap(true, Ordering::AcqRel) {
             return None;
         }
@@ -43,7 +53,10 @@ impl Aside {
             let _here = runtime.enter();
             let done = work();
             drop(busy);
-            _ = tx.send(done);
+            // Of what nobody waits for any more nothing may stay.
+            if tx.send(done).is_ok() {
+                stay();
+            }
         };
         thread::Builder::new().name("aside".into()).spawn(run).ok()?;
         timeout(deadline, rx).await.ok()?.ok()

@@ -2,15 +2,17 @@
 //! It must not leave any of it running, nor start it on the thread that all sources share: its file may be on a dead mount.
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use super::aside::Aside;
+use super::guard::{self, Group};
 use crate::trust::{Owners, PROGRAM_DIRS, find_program};
 
 /// Longest that a program may take to begin.
@@ -48,52 +50,66 @@ pub enum Silent {
 pub fn system(name: &str) -> io::Result<Command> {
     let owners = Owners::of_process();
     if !owners.is_root() || name.starts_with('/') {
-        return Ok(Command::new(name));
+        return Ok(guard::command(name));
     }
-    let mut command = Command::new(find_program(name, owners)?);
+    let mut command = guard::command(find_program(name, owners)?);
     command.env_clear().env("PATH", PROGRAM_DIRS.join(":"));
     Ok(command)
 }
 
-/// Starts a program; it is killed when the child is dropped.
-pub async fn start(aside: &Aside, mut command: Command) -> Result<Child, Silent> {
+/// A program that runs; it and all that it started are killed when this is dropped before its end was seen.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    group: Option<Group>,
+    /// The thread that started it stays until this is dropped: with it, the kernel would end the program.
+    _starter: mpsc::Sender<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Until its end is seen its number, which is its group's, belongs to no other.
+        if self.child.id().is_none() {
+            self.group.take().into_iter().for_each(Group::spare);
+        }
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+    fn deref(&self) -> &Child {
+        &self.child
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.child
+    }
+}
+
+/// Starts a program; see [`super::guard`] for one that must end with this program.
+pub async fn start(aside: &Aside, mut command: Command) -> Result<Running, Silent> {
     // Not in the group of the terminal: what is pressed there is not for it, and it cannot read there.
     command.process_group(0).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    aside.run(BEGIN, move || command.spawn()).await.ok_or(Silent::Late)?.map_err(Silent::Not)
+    let (starter, stays) = mpsc::channel::<()>();
+    let started = aside.run_and_stay(BEGIN, move || command.spawn(), move || _ = stays.recv());
+    let child = started.await.ok_or(Silent::Late)?.map_err(Silent::Not)?;
+    let group = child.id().and_then(Group::led_by);
+    Ok(Running { child, group, _starter: starter })
 }
 
 /// Runs a program to its end; takes at most `limit` bytes of what it says.
 pub async fn run(aside: &Aside, command: Command, deadline: Duration, limit: u64) -> Result<Said, Silent> {
     let mut child = start(aside, command).await?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let whole = async {
         let (out, words) = tokio::join!(capped(out, limit), first(err));
         let out = out.ok_or(Silent::TooLong)?;
         Ok(Said { status: child.wait().await.map_err(Silent::Not)?, out, words })
     };
-    let said = timeout(deadline, whole).await.unwrap_or(Err(Silent::Late))?;
-    group.spare();
-    Ok(said)
-}
-
-/// A process group that is killed unless it is over.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn spare(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            // It may be gone already.
-            _ = kill_process_group(pid, Signal::KILL);
-        }
-    }
+    timeout(deadline, whole).await.unwrap_or(Err(Silent::Late))
 }
 
 /// All of it, unless that is more than `limit` bytes.

@@ -8,6 +8,7 @@ mod container_log;
 mod cri;
 pub mod discover;
 mod ended;
+pub mod guard;
 mod helper;
 mod identity;
 mod kubeconfig;
@@ -17,6 +18,7 @@ pub mod machine;
 mod outlet;
 mod plan;
 mod pump;
+pub mod room;
 mod start;
 mod supervisor;
 #[cfg(test)]

@@ -57,6 +57,10 @@ impl App {
             Action::MatchBefore => self.next_match(true),
             Action::Times => self.log.iter_mut().for_each(|log| log.times = !log.times),
             Action::Wrap => self.log.iter_mut().for_each(|log| log.wrap = !log.wrap),
+            Action::Secrets => {
+                self.secrets = !self.secrets;
+                self.say(if self.secrets { "credentials are shown" } else { "credentials are hidden" }.into(), false);
+            }
             Action::Filter => {
                 self.typing = Typing::Words;
                 self.log.iter_mut().for_each(LogPane::begin_search);

@@ -114,6 +114,8 @@ pub struct App {
     pub help_scroll: usize,
     /// The picture is kept still.
     pub paused: bool,
+    /// Credentials in messages and logs are shown, on the screen alone.
+    pub secrets: bool,
     /// The selected row of the table.
     pub cursor: Cursor,
     /// Its pod, which the selection follows; none while it stays at the top, where the worst pod is.
@@ -162,6 +164,7 @@ impl App {
             help: false,
             help_scroll: 0,
             paused: false,
+            secrets: false,
             cursor: Cursor::default(),
             selected: None,
             view: View::default(),

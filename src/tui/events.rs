@@ -19,6 +19,7 @@ use super::scroll::{Cursor, Rows, View};
 use super::theme::{Role, Theme};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
+use crate::text::one_line;
 use crate::view::{EventLine, clock};
 
 /// Lines above the rows.
@@ -74,11 +75,11 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut Event
     let seen = shown.iter().skip(pane.cursor.top).take(rows);
     for (i, (y, event)) in (list.y + HEAD..list.bottom()).zip(seen).enumerate() {
         let selected = pane.cursor.top + i == pane.cursor.index;
-        row(buffer, Rect { y, height: 1, ..area }, event, &widths, now, selected, theme);
+        row(buffer, Rect { y, height: 1, ..area }, event, &widths, (now, picture.secrets), selected, theme);
     }
     let selected = shown.get(pane.cursor.index);
     if let Some(event) = selected.filter(|_| foot > 0) {
-        detail(buffer, Rect { y: list.bottom(), height: foot, ..area }, event, now, theme);
+        detail(buffer, Rect { y: list.bottom(), height: foot, ..area }, event, (now, picture.secrets), theme);
     }
     let count = shown.len().saturating_sub(pane.cursor.top).min(rows);
     let position = (shown.len() > rows).then_some((pane.cursor.top + 1, pane.cursor.top + count, shown.len()));
@@ -145,7 +146,15 @@ fn short(event: &EventLine, max: usize) -> String {
     }
 }
 
-fn row(buffer: &mut Buffer, area: Rect, event: &EventLine, widths: &Widths, now: Time, selected: bool, theme: &Theme) {
+fn row(
+    buffer: &mut Buffer,
+    area: Rect,
+    event: &EventLine,
+    widths: &Widths,
+    (now, secrets): (Time, bool),
+    selected: bool,
+    theme: &Theme,
+) {
     let base = if selected { theme.style(Role::Selected) } else { Style::new() };
     if selected {
         buffer.set_style(area, base);
@@ -161,7 +170,7 @@ fn row(buffer: &mut Buffer, area: Rect, event: &EventLine, widths: &Widths, now:
         (fit(&short(event, widths.subject), widths.subject), base),
         (fit(&event.reason, widths.reason), role),
         (if widths.cause > 0 { fit(&event.cause, widths.cause) } else { String::new() }, muted),
-        (event.message.one_line().into_owned(), base),
+        (one_line(event.message.shown(secrets)).into_owned(), base),
     ];
     let mut x = area.x + 1;
     for (text, style) in pieces.iter().filter(|(text, _)| !text.is_empty()) {
@@ -169,7 +178,7 @@ fn row(buffer: &mut Buffer, area: Rect, event: &EventLine, widths: &Widths, now:
     }
 }
 
-fn detail(buffer: &mut Buffer, area: Rect, event: &EventLine, now: Time, theme: &Theme) {
+fn detail(buffer: &mut Buffer, area: Rect, event: &EventLine, (now, secrets): (Time, bool), theme: &Theme) {
     let times = match (event.count > 1, event.first) {
         (true, Some(first)) => format!("{} times since {}", event.count, clock(first)),
         _ => event.last.map(clock).unwrap_or_default(),
@@ -185,7 +194,7 @@ fn detail(buffer: &mut Buffer, area: Rect, event: &EventLine, now: Time, theme: 
         age(event.last, now)
     );
     put(buffer, area.x, area.y, area.right(), &cut(&head, usize::from(area.width)), theme.style(Role::Heading));
-    let lines = wrap(&event.message.one_line(), usize::from(area.width).saturating_sub(1).max(1));
+    let lines = wrap(&one_line(event.message.shown(secrets)), usize::from(area.width).saturating_sub(1).max(1));
     for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
         put(buffer, area.x + 1, y, area.right(), &line, theme.style(Role::Plain));
     }

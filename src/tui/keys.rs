@@ -96,6 +96,7 @@ pub enum Action {
     MatchBefore,
     Times,
     Wrap,
+    Secrets,
     Filter,
     KeepFilter,
     ClearFilter,
@@ -147,6 +148,7 @@ impl Action {
             MatchBefore => "match-before",
             Times => "times",
             Wrap => "wrap",
+            Secrets => "secrets",
             Action::Filter => "filter",
             KeepFilter => "keep",
             ClearFilter => "clear",
@@ -197,7 +199,7 @@ pub struct Binding {
 use Action::{
     Back, ClearFilter, Complete, ContainerBefore, ContainerNext, Down, Erase, Failing, First, Follow, Go, KeepFilter,
     Last, LookUp, MatchBefore, MatchNext, NextPane, Open, OtherRun, PageDown, PageUp, PaneBefore, Pause, Quit, Redraw,
-    Reverse, RunCommand, SortBefore, SortNext, StepBefore, StepNext, Suspend, Times, Up, Wrap,
+    Reverse, RunCommand, Secrets, SortBefore, SortNext, StepBefore, StepNext, Suspend, Times, Up, Wrap,
 };
 use Context::{Book, Entry, Events, Kubelet, List, Log, Node, Pod, Typing};
 use Key::{Ctrl, Plain};
@@ -253,6 +255,7 @@ bindings! {
     Follow, [char('f')], &[Log], "follow", "keep the last line in sight, or not; G does too";
     Times, [char('t')], &[Log], "", "show the time of each line, or hide it";
     Wrap, [char('w')], &[Log], "", "break long lines, or cut them";
+    Secrets, [char('x')], &[Pod, Log, Events], "", "show passwords, tokens and keys in messages, or [redacted] again";
     KeepFilter, [Plain(KeyCode::Enter)], &[Typing], "keep", "keep it and go on";
     ClearFilter, [Plain(KeyCode::Esc)], &[List], "clear", "show all again";
     ClearFilter, [Plain(KeyCode::Esc)], &[Typing], "clear", "take it back: show all again";

@@ -73,7 +73,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut LogPane, theme: &Theme) 
     let of = |number: i64| usize::try_from(number - pane.lines.first()).unwrap_or(0) + 1;
     let position =
         (of(seen.0) > 1 || of(seen.1) < pane.lines.len()).then(|| (of(seen.0), of(seen.1), pane.lines.len()));
-    let line = pane.lines.get(pane.cursor).map(|line| line.text().to_owned());
+    let line = pane.lines.safe(pane.cursor).map(str::to_owned);
     View { page, position, rows: None, line }
 }
 

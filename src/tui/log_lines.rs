@@ -16,8 +16,10 @@ pub enum Held {
         at: Option<Time>,
         /// By which stream.
         stream: Stream,
-        /// Its text; tabs are spaces.
+        /// Its text as it is shown; tabs are spaces.
         text: Box<str>,
+        /// The same with its credentials while those are hidden, without them while they are shown; None where it has none.
+        other: Option<Box<str>>,
     },
     /// Said by the program about what stands before and behind it.
     Mark(Box<str>),
@@ -30,12 +32,27 @@ impl Held {
             Held::Line { text, .. } | Held::Mark(text) => text,
         }
     }
+
+    /// Bytes that it takes.
+    fn size(&self) -> usize {
+        match self {
+            Held::Line { text, other, .. } => text.len() + other.as_ref().map_or(0, |other| other.len()),
+            Held::Mark(text) => text.len(),
+        }
+    }
+
+    fn swap(&mut self) {
+        if let Held::Line { text, other: Some(other), .. } = self {
+            std::mem::swap(text, other);
+        }
+    }
 }
 
 impl From<LogLine> for Held {
     fn from(line: LogLine) -> Self {
-        let text = line.text.replace('\t', "    ").replace('\n', " ");
-        Held::Line { at: line.at, stream: line.stream, text: text.into() }
+        let flat = |text: &str| Box::from(text.replace('\t', "    ").replace('\n', " "));
+        let other = line.text.is_redacted().then(|| flat(line.text.unredacted()));
+        Held::Line { at: line.at, stream: line.stream, text: flat(&line.text), other }
     }
 }
 
@@ -48,6 +65,8 @@ pub struct Lines {
     bytes: usize,
     /// Older lines were left out to make room, or found none.
     pub cut: bool,
+    /// Credentials are shown.
+    secrets: bool,
     words: Words,
     /// Numbers of the lines that have the words.
     matches: VecDeque<i64>,
@@ -88,8 +107,11 @@ impl Lines {
     }
 
     /// Puts a line behind the last; the first make room.
-    pub fn push(&mut self, line: Held) {
-        self.bytes += line.text().len();
+    pub fn push(&mut self, mut line: Held) {
+        if self.secrets {
+            line.swap();
+        }
+        self.bytes += line.size();
         let matches = self.words.are_in(&line);
         self.held.push_back(line);
         if matches {
@@ -97,7 +119,7 @@ impl Lines {
         }
         while self.held.len() > MOST.0 || self.bytes > MOST.1 {
             let Some(gone) = self.held.pop_front() else { break };
-            self.bytes -= gone.text().len();
+            self.bytes -= gone.size();
             self.first += 1;
             self.cut = true;
             while self.matches.front().is_some_and(|number| *number < self.first) {
@@ -112,17 +134,38 @@ impl Lines {
             // Lines between them were left out meanwhile.
             return;
         }
-        for line in lines.into_iter().rev().map(Held::from) {
-            if self.held.len() >= MOST.0 || self.bytes + line.text().len() > MOST.1 {
+        for mut line in lines.into_iter().rev().map(Held::from) {
+            if self.held.len() >= MOST.0 || self.bytes + line.size() > MOST.1 {
                 self.cut = true;
                 return;
             }
-            self.bytes += line.text().len();
+            if self.secrets {
+                line.swap();
+            }
+            self.bytes += line.size();
             self.first -= 1;
             if self.words.are_in(&line) {
                 self.matches.push_front(self.first);
             }
             self.held.push_front(line);
+        }
+    }
+
+    /// Shows credentials, or hides them.
+    pub fn show_secrets(&mut self, secrets: bool) {
+        if self.secrets == secrets {
+            return;
+        }
+        self.secrets = secrets;
+        self.held.iter_mut().for_each(Held::swap);
+        self.find();
+    }
+
+    /// The text of the line of that number without credentials, whether they are shown or not.
+    pub fn safe(&self, number: i64) -> Option<&str> {
+        match self.get(number)? {
+            Held::Line { other: Some(other), .. } if self.secrets => Some(other),
+            line => Some(line.text()),
         }
     }
 
@@ -134,6 +177,10 @@ impl Lines {
     /// Looks for these words in every line.
     pub fn search(&mut self, words: &str) {
         self.words = Words::new(words);
+        self.find();
+    }
+
+    fn find(&mut self) {
         let numbered = self.held.iter().zip(self.first..);
         self.matches = numbered.filter(|(line, _)| self.words.are_in(line)).map(|(_, number)| number).collect();
     }
@@ -256,6 +303,23 @@ mod tests {
         let first = long.first();
         long.push_before(vec![line("older")]);
         assert_eq!(long.first(), first, "what stood between made room");
+    }
+
+    #[test]
+    fn credentials_are_shown_and_hidden_again_and_never_copied() {
+        let mut lines = Lines::default();
+        lines.push(line("token=hunter2").into());
+        lines.search("hunter2");
+        assert_eq!((lines.get(0).unwrap().text(), lines.found(0).0), ("token=[redacted]", 0));
+        lines.show_secrets(true);
+        lines.push(line("password=hunter2").into());
+        lines.push_before(vec![line("secret=hunter2")]);
+        let texts = |lines: &Lines| (-1..2).map(|i| lines.get(i).unwrap().text().to_owned()).collect::<Vec<_>>();
+        assert_eq!(texts(&lines), ["secret=hunter2", "token=hunter2", "password=hunter2"]);
+        assert_eq!((lines.found(0).0, lines.safe(1)), (3, Some("password=[redacted]")));
+        lines.show_secrets(false);
+        assert_eq!(texts(&lines), ["secret=[redacted]", "token=[redacted]", "password=[redacted]"]);
+        assert_eq!((lines.found(0).0, lines.safe(1)), (0, Some("password=[redacted]")));
     }
 
     #[test]

@@ -61,6 +61,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
+mod tty;
 mod watch;
 mod worker;
 
@@ -126,6 +127,9 @@ pub enum TuiError {
     /// The terminal cannot place a cursor.
     #[error("TERM=dumb cannot show a screen; `kpodtrace pods` prints the same table")]
     Dumb,
+    /// The limit of open files leaves no room for keys and signals.
+    #[error("too many open files; raise the limit: ulimit -n 1024")]
+    Files,
     /// The terminal could not be set up, read or written.
     #[error("the terminal failed: {0}")]
     Terminal(#[from] io::Error),
@@ -146,7 +150,7 @@ impl TuiError {
         match self {
             TuiError::Signal(number) => 128 + number,
             TuiError::HangUp => 128 + signal_hook::consts::SIGHUP,
-            TuiError::NotATerminal | TuiError::Dumb | TuiError::Terminal(_) | TuiError::Feed => 1,
+            TuiError::NotATerminal | TuiError::Dumb | TuiError::Files | TuiError::Terminal(_) | TuiError::Feed => 1,
         }
     }
 

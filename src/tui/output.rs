@@ -1,16 +1,15 @@
 //! Owns the thread that writes frames to the terminal, one at a time.
 //! It must not make anybody wait: a terminal that is slow or stopped only means that frames are left out.
 
-use std::io::{self, stdout};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-
+use super::terminal;
+use super::tty::{self, Unwritten};
 use super::watch::Message;
 
 /// Frames that may wait: the writer is given one only when it is idle.
@@ -54,32 +53,15 @@ impl Output {
 
 fn write_frames(waiting: &Receiver<Vec<u8>>, busy: &AtomicBool, loop_: &SyncSender<Message>) {
     while let Ok(frame) = waiting.recv() {
-        let written = write_all(&frame);
+        // Without the lock of the standard library, which whoever restores the terminal must not wait for; and no more of the
+        // frame once that was done.
+        let written = tty::write(&frame, terminal::is_set_up);
         busy.store(false, Ordering::Release);
-        if written.is_err() {
+        if written == Err(Unwritten::Gone) {
             // The hang-up guard or the next frame tells the loop should its channel be full.
             let _ = loop_.try_send(Message::HangUp);
             return;
         }
         let _ = loop_.try_send(Message::Written);
     }
-}
-
-/// Writes without the lock of the standard library: whoever restores the terminal must not wait for it.
-fn write_all(mut bytes: &[u8]) -> Result<(), Errno> {
-    let stdout = stdout();
-    while !bytes.is_empty() {
-        match rustix::io::write(&stdout, bytes) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(Errno::INTR) => {}
-            // Somebody who shares the terminal has made it non-blocking.
-            Err(Errno::AGAIN) => match poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(other) => return Err(other),
-            },
-            Err(other) => return Err(other),
-        }
-    }
-    Ok(())
 }

@@ -23,6 +23,8 @@ pub struct Picture {
     pub shown: Vec<usize>,
     /// Widest `namespace/name` and STATUS of all rows, cells.
     pub widest: (usize, usize),
+    /// Credentials in messages are shown.
+    pub secrets: bool,
     // These look at every pod: once a moment, not once a key, and only while their pane is open.
     node: OnceLock<NodeView>,
     kubelet: OnceLock<KubeletView>,
@@ -42,6 +44,7 @@ impl Picture {
             pleg,
             shown: Vec::new(),
             widest: (name, status),
+            secrets: false,
             node: OnceLock::new(),
             kubelet: OnceLock::new(),
             events: OnceLock::new(),

@@ -48,7 +48,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mu
     let head = (heading.len() as u16).min(area.height);
     let body = Rect { y: area.y + head, height: area.height - head, ..area };
     let why = open.why.as_ref().map(|why| (why, open.step));
-    let lines = sections(placed, &detail, why, now, usize::from(body.width), theme);
+    let lines = sections(placed, &detail, why, (now, picture.secrets), usize::from(body.width), theme);
     open.step.show(&lines, usize::from(body.height), &mut open.scroll);
     scroll::text(buffer, body, &lines, &mut open.scroll)
 }
@@ -93,14 +93,14 @@ fn sections(
     placed: &Placed,
     detail: &Detail,
     why: Option<(&Why, Step)>,
-    now: Time,
+    (now, secrets): (Time, bool),
     cells: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let row = &detail.row;
     let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
-    let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.as_str()];
+    let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.shown(secrets)];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.trouble(row.trouble);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
@@ -117,14 +117,14 @@ fn sections(
     lines.push(title("STAGES", theme));
     lines.extend(pod_stages::lines(&placed.place, now, cells, theme));
     lines.push(title("CONTAINERS", theme));
-    lines.extend(pod_containers::lines(placed, detail, now, cells, theme));
+    lines.extend(pod_containers::lines(placed, detail, (now, secrets), cells, theme));
     let log = pod_log::lines(placed, cells, theme);
     if !log.is_empty() {
         lines.push(title("LOG", theme));
         lines.extend(log);
     }
     lines.push(title("EVENTS", theme));
-    lines.extend(pod_events::lines(placed, now, cells, theme));
+    lines.extend(pod_events::lines(placed, (now, secrets), cells, theme));
     lines
 }
 

@@ -24,7 +24,7 @@ const SIDE_BY_SIDE: usize = 120;
 const DIFFER: &str = "  they differ";
 
 /// The lines of the section.
-pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(placed: &Placed, detail: &Detail, at: (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let containers = &placed.place.containers;
     if containers.is_empty() {
         return vec![Line::styled("  no source names a container", theme.style(Role::Muted))];
@@ -32,8 +32,8 @@ pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &
     let names = containers.iter().map(|c| width(&c.name)).max().unwrap_or(0).min(30);
     let mut out = Vec::new();
     for container in containers {
-        out.extend(one(container, names, now, cells, theme));
-        let strip = restart_strip(placed, &container.name, now).filter(|_| container.restarts > 1);
+        out.extend(one(container, names, at, cells, theme));
+        let strip = restart_strip(placed, &container.name, at.0).filter(|_| container.restarts > 1);
         out.extend(
             strip.iter().flat_map(|strip| wrap(strip, cells.saturating_sub(4))).map(|l| Line::from(format!("    {l}"))),
         );
@@ -49,7 +49,13 @@ pub fn lines(placed: &Placed, detail: &Detail, now: Time, cells: usize, theme: &
     out
 }
 
-fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn one(
+    place: &ContainerPlace,
+    names: usize,
+    (now, secrets): (Time, bool),
+    cells: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let (glyph, role) = theme.stage(place.state);
     let counts = matches!(place.kind, ContainerKind::App | ContainerKind::Sidecar);
     let ready = match (counts, place.ready) {
@@ -85,7 +91,7 @@ fn one(place: &ContainerPlace, names: usize, now: Time, cells: usize, theme: &Th
         let words = format!("last end: exit {code}{reason}{ago}: {meaning}");
         out.extend(wrap(&words, cells.saturating_sub(4)).into_iter().map(|l| Line::from(format!("    {l}"))));
     }
-    let message = wrap(&place.message, cells.saturating_sub(4)).into_iter().take(4);
+    let message = wrap(place.message.shown(secrets), cells.saturating_sub(4)).into_iter().take(4);
     out.extend(message.map(|l| Line::from(format!("    {l}"))));
     out
 }

@@ -16,7 +16,7 @@ use crate::pipeline::{Placed, human_duration};
 const SHOWN: usize = 100;
 
 /// The lines of the section.
-pub fn lines(placed: &Placed, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(placed: &Placed, (now, secrets): (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let facts = &placed.facts;
     if facts.events.is_empty() {
         let text = if facts.heard.events { "  none" } else { "  no source of events has been heard" };
@@ -31,7 +31,7 @@ pub fn lines(placed: &Placed, now: Time, cells: usize, theme: &Theme) -> Vec<Lin
             .map_or_else(|| "-".into(), |at| human_duration((now - at).max(crate::time::TimeDelta::zero())));
         let role = if event.is_warning() { Role::Slow } else { Role::Plain };
         let times = if event.times() > 1 { format!("×{}", event.times()) } else { String::new() };
-        let mut message = wrap(&event.message, cells.saturating_sub(indent)).into_iter();
+        let mut message = wrap(event.message.shown(secrets), cells.saturating_sub(indent)).into_iter();
         out.push(Line::from(vec![
             Span::raw(format!("{age:>5} ")),
             Span::styled(fit(&event.kind, 9), theme.style(role)),

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::env;
 use std::io::{IsTerminal, stdout};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -33,6 +34,8 @@ const FIRST: Duration = Duration::from_millis(100);
 const FEED_ENDS: Duration = Duration::from_millis(100);
 /// How long a frame under way may take to be written before the terminal is given back.
 const SETTLE: Duration = Duration::from_millis(300);
+/// Files that the screen opens: the terminal twice, and pipes for signals and keys.
+const FILES: usize = 8;
 /// Largest screen that is drawn; beyond, the rest stays empty.
 const LARGEST: (u16, u16) = (1000, 400);
 
@@ -47,6 +50,12 @@ pub fn run(feed: Box<dyn Feed + Send>, options: Options) -> Result<(), TuiError>
     if env::var("TERM").is_ok_and(|term| term == "dumb") {
         return Err(TuiError::Dumb);
     }
+    // Those that wait for keys fail without saying that it is this.
+    let files: Result<Vec<_>, _> = (0..FILES).map(|_| stdout().as_fd().try_clone_to_owned()).collect();
+    if files.is_err() {
+        return Err(TuiError::Files);
+    }
+    drop(files);
     let theme = Theme::from_env(options.ascii, |name| env::var(name).ok()).with(options.look);
     let frame = Duration::from_secs(1) / u32::from(options.frames.clamp(1, 10));
     let ended = Arc::new(AtomicBool::new(false));

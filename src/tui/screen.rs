@@ -42,11 +42,13 @@ pub fn draw(buffer: &mut Buffer, app: &mut App, theme: &Theme) {
     }
     app.view = View::default();
     let (body, foot) = (Rect { height: all.height - 1, ..all }, Rect { y: all.bottom() - 1, height: 1, ..all });
-    let Some(picture) = app.picture.take() else {
+    let Some(mut picture) = app.picture.take() else {
         put(buffer, all.x, all.y, all.right(), "nothing observed yet", theme.style(Role::Muted));
         footer::draw(buffer, foot, app, theme);
         return;
     };
+    picture.secrets = app.secrets;
+    app.log.iter_mut().for_each(|log| log.lines.show_secrets(app.secrets));
     if app.help {
         help::draw(buffer, body, app, theme);
     } else if app.pane == Pane::Pods {

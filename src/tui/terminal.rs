@@ -1,13 +1,14 @@
 //! Owns the terminal's modes: set up, restored, and restored before a panic is told.
-//! It must not block: a terminal that takes nothing gets nothing.
+//! It must not wait long for a terminal that takes nothing.
 
-use std::io::{self, Write, stdout};
+use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::tty::{self, Unwritten};
 
 /// Alternate screen, cleared, bracketed paste, cursor hidden.
 const SET_UP: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?2004h\x1b[?25l";
@@ -17,8 +18,8 @@ const RESTORE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1006h";
 /// No mouse.
 const NO_MOUSE: &[u8] = b"\x1b[?1006l\x1b[?1000l";
-/// How long a terminal may take none of it.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// How long a terminal may take none of it, before and after room was made in it.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The terminal is set up: whoever restores it first takes this.
 static SET: AtomicBool = AtomicBool::new(false);
@@ -66,25 +67,28 @@ fn set_up() -> io::Result<()> {
     SET.store(true, Ordering::Release);
     crossterm::terminal::enable_raw_mode()?;
     let mouse = if HAS_MOUSE.load(Ordering::Acquire) { MOUSE } else { b"" };
-    put(&[SET_UP, mouse].concat());
+    // One that takes nothing is given back all the same.
+    _ = tty::write_within(&[SET_UP, mouse].concat(), PATIENCE);
     Ok(())
+}
+
+/// The terminal is set up: frames may be written.
+pub fn is_set_up() -> bool {
+    SET.load(Ordering::Acquire)
 }
 
 /// Gives the terminal back as it was; nothing when that was done already.
 pub fn restore() {
     if SET.swap(false, Ordering::AcqRel) {
         let mouse = if HAS_MOUSE.load(Ordering::Acquire) { NO_MOUSE } else { b"" };
-        put(&[mouse, RESTORE].concat());
+        // The modes first: they are taken at once, whatever becomes of the output.
         let _ = crossterm::terminal::disable_raw_mode();
-    }
-}
-
-/// These few bytes are taken whole, or the terminal takes nothing at all.
-fn put(bytes: &[u8]) {
-    let stdout = stdout();
-    let ready = poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&PATIENCE));
-    if ready.is_ok_and(|n| n > 0) {
-        let _ = rustix::io::write(&stdout, bytes);
+        let bytes = [mouse, RESTORE].concat();
+        if tty::write_within(&bytes, PATIENCE) == Err(Unwritten::Stopped) {
+            // A frame that nobody has read gives way, so that this is read once somebody does.
+            tty::make_room();
+            _ = tty::write_within(&bytes, PATIENCE);
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub enum Message {
 /// Messages that may wait for the loop; threads that have more wait themselves.
 pub const WAITING: usize = 256;
 /// The loop is given so long to end after a hang-up, and after a signal.
-const LIMITS: (Duration, Duration) = (Duration::from_millis(700), Duration::from_secs(3));
+const LIMITS: (Duration, Duration) = (Duration::from_millis(700), Duration::from_millis(1500));
 
 /// Starts all three. `ended` says that the loop has ended, and with it what they are for.
 pub fn start(loop_: &SyncSender<Message>, ended: &Arc<AtomicBool>) -> io::Result<()> {

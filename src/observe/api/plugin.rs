@@ -12,6 +12,7 @@ use tokio::process::Command;
 use super::super::Failure;
 use super::super::aside::Aside;
 use super::super::discover::to_base64;
+use super::super::guard;
 use super::super::helper::{self, Silent};
 use super::super::kubeconfig::{PluginRule, failed};
 use super::access::PluginRun;
@@ -60,9 +61,9 @@ impl Plugin<'_> {
             return Err(failed("it wants to ask a person", ErrorKind::Other, fix));
         }
         let deadline = self.deadline;
-        let mut command = self.command(&name).map_err(|(why, fix)| failed(&why, ErrorKind::Denied, fix))?;
+        let (program, mut command) = self.command(&name).map_err(|(why, fix)| failed(&why, ErrorKind::Denied, fix))?;
         arguments(&mut command, &exec, cluster);
-        _ = self.run.set(command.as_std().get_program().to_string_lossy().into_owned());
+        _ = self.run.set(program);
         let said = helper::run(aside, command, deadline, MAX_ANSWER).await;
         let said = said.map_err(|silent| match silent {
             Silent::Late => {
@@ -91,16 +92,16 @@ impl Plugin<'_> {
         Ok(given.until)
     }
 
-    /// The program with the environment that it may have.
-    fn command(&self, name: &str) -> Result<Command, (String, &'static str)> {
+    /// The program, and how to start it with the environment that it may have.
+    fn command(&self, name: &str) -> Result<(String, Command), (String, &'static str)> {
         match &self.rule {
-            PluginRule::AsUser => Ok(Command::new(name)),
+            PluginRule::AsUser => Ok((name.to_owned(), guard::command(name))),
             PluginRule::Never(distrust) => Err((format!("not run as root: the kubeconfig is {distrust}"), OWN_COPY)),
             PluginRule::Isolated => {
                 let program = find_program(name, Owners::of_process()).map_err(|error| (error.to_string(), INSTALL))?;
-                let mut command = Command::new(program);
+                let mut command = guard::command(&program);
                 command.env_clear().env("PATH", PROGRAM_DIRS.join(":"));
-                Ok(command)
+                Ok((program.display().to_string(), command))
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::time::Time;
-use tokio::process::{Child, ChildStdout};
+use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ use super::lines::{self, LogLines, LogOf};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::aside::Aside;
 use crate::observe::discover::{Miss, Root};
-use crate::observe::helper::{self, Silent};
+use crate::observe::helper::{self, Running as Child, Silent};
 use crate::observe::{Attempt, Failure, Outlet};
 
 /// How far back the first look goes.
