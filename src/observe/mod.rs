@@ -32,4 +32,4 @@ pub use outlet::Outlet;
 pub use plan::{LookedFor, Plan, Wants};
 pub use pump::{OBSERVATIONS_WAITING, Pump, SOURCE_CHANNEL, pump};
 pub use start::{Started, start};
-pub use supervisor::{Attempt, BackOff, Failure, supervise};
+pub use supervisor::{Attempt, BackOff, Failure, LONGEST_RETRY, supervise};
