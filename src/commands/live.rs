@@ -10,7 +10,7 @@ use super::Failure;
 use super::progress::StatusLine;
 use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
-use crate::observe::{LogReader, Plan, Started, Wants, start};
+use crate::observe::{Guest, LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
@@ -115,11 +115,13 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         runtime_log: args.runtime_log.clone(),
         insecure_kubelet: args.insecure_kubelet,
     };
+    let guest = Guest::become_one();
     let plan = Plan::make(&wants, std::env::vars().collect());
-    let looked = looked(&plan);
+    let mut looked = looked(&plan);
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
     }
+    looked.push(priority(&guest));
     let Started { rx, sources, logs } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
@@ -140,6 +142,15 @@ fn looked(plan: &Plan) -> Vec<Looked> {
                 .collect(),
         })
         .collect()
+}
+
+/// What this process runs with, as `doctor` shows it.
+fn priority(guest: &Guest) -> Looked {
+    let one = |(place, value): (&str, &std::io::Result<i32>)| {
+        let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }
+    };
+    Looked { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
 }
 
 /// One screen that says what was looked for.
