@@ -131,7 +131,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(raw.len().min(MAX_TEXT));
     let (mut line, mut total, mut marks) = (0usize, 0usize, 0usize);
-    let mut rest = raw;
+    let (mut rest, mut endless) = (raw, usize::MAX);
     while let Some(c) = rest.chars().next() {
         if total >= MAX_TEXT {
             if !out.ends_with('…') {
@@ -139,7 +139,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
             }
             break;
         }
-        if let Some(len) = escape_len(rest) {
+        if let Some(len) = escape_len(rest, &mut endless) {
             rest = &rest[len..];
             continue;
         }
@@ -184,8 +184,8 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Length in bytes of the complete escape sequence at the beginning of `s`, if there is one.
-fn escape_len(s: &str) -> Option<usize> {
+/// Length in bytes of the complete escape sequence at the beginning of `s`, if there is one; `endless` as for [`string_len`].
+fn escape_len(s: &str, endless: &mut usize) -> Option<usize> {
     let mut chars = s.char_indices();
     let first = chars.next()?.1;
     let kind = match first {
@@ -200,7 +200,7 @@ fn escape_len(s: &str) -> Option<usize> {
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '@'..='~'))
             .map(|(i, c)| i + c.len_utf8()),
-        ']' | 'P' | 'X' | '^' | '_' => string_len(s),
+        ']' | 'P' | 'X' | '^' | '_' => string_len(s, endless),
         ' '..='/' => chars
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '0'..='~'))
@@ -211,16 +211,26 @@ fn escape_len(s: &str) -> Option<usize> {
 }
 
 /// Length of a control string up to and with its terminator: BEL, ESC `\`, or the one-character ST.
-fn string_len(s: &str) -> Option<usize> {
+///
+/// `endless` is how many bytes of the text were left at the end of the last line on which a string has no terminator: none
+/// that begins later on that line has one either, and looking for each would take quadratic time.
+fn string_len(s: &str, endless: &mut usize) -> Option<usize> {
+    if s.len() > *endless {
+        return None;
+    }
     let mut escaped = false;
     for (i, c) in s.char_indices().skip(2) {
         match c {
             '\x07' | '\u{9c}' => return Some(i + c.len_utf8()),
             '\\' if escaped => return Some(i + 1),
-            '\n' => return None,
+            '\n' => {
+                *endless = s.len() - i;
+                return None;
+            }
             _ => escaped = c == '\x1b',
         }
     }
+    *endless = 0;
     None
 }
 
@@ -253,6 +263,14 @@ mod tests {
     fn an_endless_sequence_hides_nothing() {
         assert_eq!(sanitize("a\x1b]0;title and more"), "a␛]0;title and more");
         assert_eq!(sanitize("a\x1b"), "a␛");
+    }
+
+    #[test]
+    fn many_strings_without_an_end_take_linear_time() {
+        let begun = std::time::Instant::now();
+        sanitize(&format!("{}\n\x1b]0;t\x07x", "\x1b]".repeat(200_000)));
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+        assert_eq!(sanitize("\x1b]a\x1b]b\nc\x1b]0;t\x07d\x1b]0;t\x1b\\e"), "␛]a␛]b\ncde", "a line that has ends");
     }
 
     #[test]
