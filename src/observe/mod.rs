@@ -9,6 +9,8 @@ mod cri;
 pub mod discover;
 mod ended;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guest;
 mod helper;
 mod identity;

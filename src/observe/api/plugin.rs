@@ -89,7 +89,7 @@ fn command(exec: &ExecConfig, cluster: &Cluster, name: &str) -> Command {
 
 /// The last line of a complaint with nothing in it that may be a secret: words of letters alone are kept, up to one that
 /// announces a secret.
-fn harmless(complaint: &str) -> String {
+pub(super) fn harmless(complaint: &str) -> String {
     let Some(line) = complaint.lines().rfind(|line| !line.trim().is_empty()) else { return String::new() };
     let mut out = String::new();
     for word in line.split_whitespace() {
@@ -113,7 +113,7 @@ fn harmless(complaint: &str) -> String {
     out
 }
 
-struct Given {
+pub(super) struct Given {
     token: Option<SecretString>,
     /// PEM in base64, as a kubeconfig has it.
     certificate: Option<String>,
@@ -122,7 +122,7 @@ struct Given {
 }
 
 /// Reads an `ExecCredential`; None when there is nothing in it to log in with.
-fn given(answer: &[u8]) -> Option<Given> {
+pub(super) fn given(answer: &[u8]) -> Option<Given> {
     #[derive(Deserialize)]
     struct Credential {
         status: Status,
