@@ -151,7 +151,10 @@ fn install_hook() {
         std::panic::set_hook(Box::new(move |info| {
             let kept = PANIC.with_borrow_mut(|panic| {
                 let Some(panic) = panic else { return false };
-                let words: String = info.payload_as_str().unwrap_or("a panic").chars().take(WORDS).collect();
+                let payload = info.payload();
+                let words = payload.downcast_ref::<&str>().copied();
+                let words = words.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                let words: String = words.unwrap_or("a panic").chars().take(WORDS).collect();
                 let place = info.location().map(ToString::to_string).unwrap_or_default();
                 // In a library's code the place says little; who called it says more.
                 let caller = if place.starts_with("src/") { String::new() } else { caller() };

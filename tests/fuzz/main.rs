@@ -17,8 +17,8 @@ mod words;
 use harness::{Target, check};
 use mutate::Form;
 
-/// One test for each target: name, form of its inputs, weight (the whole way takes a
-/// hundred times as long as a decoder), entrance, and which inputs beside those of its corpus it starts from.
+/// One test for each target: name, form of its inputs, weight (the whole way takes a hundred times as long as a decoder),
+/// entrance, and which inputs beside those of its corpus it starts from.
 macro_rules! targets {
     ($($name:ident $form:ident $weight:literal $run:path $(, also $also:literal)*;)*) => {
         const COUNT: usize = [$(stringify!($name)),*].len();

@@ -59,7 +59,7 @@ pub fn cri_messages(bytes: &[u8]) {
     _ = fuzzing::cri::messages(bytes);
 }
 
-/// The first two bytes are the status.
+/// The body of a refusal, with each status that is told apart.
 pub fn refusal(bytes: &[u8]) {
     fuzzing::api::refusal(bytes);
     let body = lossy(bytes);
