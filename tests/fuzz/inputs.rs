@@ -10,10 +10,11 @@ use kpodtrace::view::{Asked, Column, Filter, Sort, has_words, is_near};
 use crate::decode::lossy;
 use crate::scratch::Scratch;
 
-/// Arguments on a line each.
+/// Arguments on a line each, of at most 1,000 characters: clap looks for the name most like one that it does not know, in
+/// quadratic time.
 pub fn arguments(bytes: &[u8]) {
     let text = lossy(bytes);
-    _ = Cli::try_parse_from(std::iter::once("kpodtrace").chain(text.lines()));
+    _ = Cli::try_parse_from(std::iter::once("kpodtrace").chain(text.lines().filter(|line| line.len() <= 1000)));
 }
 
 pub fn config(bytes: &[u8]) {
