@@ -9,6 +9,7 @@ use kpodtrace::observation::{
     Call, ContainerPhase, ErrorKind, Fact, FilesystemUsage, Observation, Source, SourceState,
 };
 use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, PullsSource, supervise};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint};
 
@@ -172,9 +173,9 @@ impl Lab {
     }
 }
 
-fn signal(name: &str) {
+fn signal(signal: Signal) {
     let pid = std::fs::read_to_string(format!("{}/pid", given("KPT_CONTAINERD_DIR"))).unwrap();
-    assert!(Command::new("kill").args([name, pid.trim()]).status().unwrap().success());
+    kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), signal).unwrap();
 }
 
 fn ctr(socket: &str) -> Command {
@@ -313,14 +314,14 @@ async fn a_real_containerd() {
 
     let mut known = Said::by("hang", Source::Cri, CriSource::new(&socket));
     known.sees("the first answer", |f| *f == Fact::EpochEnd).await;
-    signal("-STOP");
+    signal(Signal::STOP);
     known.drain();
     known.sees("a list begins", is_begin).await;
     let mut late = Said::by("hang, joined later", Source::Cri, CriSource::new(&socket));
     late.sees("a list is in flight at once", is_begin).await;
     late.never("and not answered", 2 * SECOND, |f| is_answer(f) || matches!(f, Fact::SourceState(_))).await;
     known.never("nor the other", 2 * SECOND, |f| is_answer(f) || is_begin(f)).await;
-    signal("-CONT");
+    signal(Signal::CONT);
     known.sees("answered after SIGCONT", is_answer).await;
     late.is_live("live after SIGCONT").await;
     late.sees("lists what is there", |f| *f == Fact::EpochEnd).await;
@@ -328,7 +329,7 @@ async fn a_real_containerd() {
 
     let mut known = Said::by("kill", Source::Cri, CriSource::new(&socket));
     known.sees("the first answer", is_answer).await;
-    signal("-KILL");
+    signal(Signal::KILL);
     known
         .sees("retrying, because nobody answers", |f| match f {
             Fact::SourceState(SourceState::Retrying { error, .. }) => error.kind == ErrorKind::Unreachable,

@@ -16,6 +16,7 @@ use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{Attempt, BackOff, Clock, Outlet, supervise};
 use kpodtrace::time::TimeDelta;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -166,6 +167,10 @@ fn fresh(text: &str) -> String {
     error(text).replace("1129 12:01:17", &chrono::Local::now().format("%m%d %H:%M:%S").to_string())
 }
 
+fn signal(pid: &str, signal: Signal) {
+    kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), signal).unwrap();
+}
+
 fn alive(pid: &str) -> bool {
     // A process that nobody has waited for yet is gone too.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|s| !s.contains(") Z "))
@@ -182,7 +187,7 @@ async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
     dir.entry(3, error("three").into());
     assert_eq!(watch.message().await, "three");
     let pid = fs::read_to_string(dir.path("pid")).unwrap();
-    assert!(std::process::Command::new("kill").arg("-9").arg(pid.trim()).status().unwrap().success());
+    signal(&pid, Signal::KILL);
     dir.entry(4, error("four").into());
     let tried = watch
         .until(|f| match f {
@@ -215,7 +220,7 @@ async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
     watch.live().await;
     watch.until(|f| (f == Fact::Alive).then_some(())).await;
     let pid = fs::read_to_string(dir.path("pid")).unwrap();
-    assert!(std::process::Command::new("kill").arg("-STOP").arg(pid.trim()).status().unwrap().success());
+    signal(&pid, Signal::STOP);
     dir.entry(2, error("two").into());
     let tried = watch
         .until(|f| match f {

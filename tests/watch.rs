@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use fake::{Certificates, FakeApi};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 const RECORDING: &str = "assets/demo/incident.kpt";
@@ -71,9 +72,8 @@ impl Watch {
         (word(&object["change"]), word(&object["pod"]["name"]), word(&object["pod"]["status"]))
     }
 
-    fn signal(&mut self, name: &str) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    fn signal(&mut self, signal: Signal) -> Option<i32> {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
         ended(&mut self.child)
     }
 }
@@ -140,7 +140,7 @@ fn the_table_then_the_rows_that_change_until_ctrl_c() {
     let line = watch.line();
     let cells: Vec<_> = line.split_whitespace().collect();
     assert_eq!((cells[1], cells[7]), ("a", "gone"), "{line}");
-    assert_eq!(watch.signal("-INT"), Some(0));
+    assert_eq!(watch.signal(Signal::INT), Some(0));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn with_failing_a_pod_that_recovers_is_told_once_more() {
     assert_eq!(watch.pod(), told("added", "well", "CrashLoopBackOff"));
     api.delete("pods", "well");
     assert_eq!(watch.pod(), told("gone", "well", "CrashLoopBackOff"));
-    assert_eq!(watch.signal("-TERM"), Some(0));
+    assert_eq!(watch.signal(Signal::TERM), Some(0));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::cli::{Input, LiveArgs};
 use crate::observation::Source;
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
-use crate::observe::{CREDENTIAL, LogReader, Plan, Started, Wants, room, start};
+use crate::observe::{CREDENTIAL, Guest, LogReader, Plan, Started, Wants, room, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
@@ -145,11 +145,13 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         kubelet_certificate: args.kubelet_certificate.clone(),
         insecure_kubelet: args.insecure_kubelet,
     };
+    let guest = Guest::become_one();
     let plan = Plan::make(&wants, environment()?);
-    let looked = looked(&plan);
+    let mut looked = looked(&plan);
     if plan.is_hopeless() {
         return Err(nothing_here(&looked));
     }
+    looked.push(priority(&guest));
     room::check().map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
     let Started { rx, sources, logs, plugin } = start(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
@@ -192,6 +194,15 @@ fn looked(plan: &Plan) -> Vec<Looked> {
                 .collect(),
         })
         .collect()
+}
+
+/// What this process runs with, as `doctor` shows it.
+fn priority(guest: &Guest) -> Looked {
+    let one = |(place, value): (&str, &std::io::Result<i32>)| {
+        let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }
+    };
+    Looked { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
 }
 
 /// One screen that says what was looked for.

@@ -146,23 +146,27 @@ fn nearest(month: u32, day: u32, time: ClockTime, reference: Time) -> Option<Tim
 
 fn key_values(mut rest: &str) -> Vec<(String, String)> {
     let mut values = Vec::new();
+    // A bracket without an end is looked for to the end of the record, so only once: a second time would take quadratic time.
+    let mut is_cut = false;
     loop {
         rest = rest.trim_start_matches([' ', '\n']);
         let Some((key, after)) = rest.split_once('=') else { return values };
-        let (value, after) = value(after);
+        let (value, after) = value(after, &mut is_cut);
         values.push((key.to_owned(), value));
         rest = after;
     }
 }
 
-fn value(s: &str) -> (String, &str) {
+fn value<'a>(s: &'a str, is_cut: &mut bool) -> (String, &'a str) {
     if let Some(found) = go_unquote(s) {
         return found;
     }
     if let Some(lines) = s.strip_prefix("<\n") {
         return lines_value(lines);
     }
-    let end = if s.starts_with(['{', '[']) { balanced(s) } else { None };
+    let opens = s.starts_with(['{', '[']) && !*is_cut;
+    let end = if opens { balanced(s) } else { None };
+    *is_cut |= opens && end.is_none();
     let end = end.or_else(|| s.find([' ', '\n'])).unwrap_or(s.len());
     let (value, rest) = s.split_at(end);
     (value.to_owned(), rest)
@@ -242,6 +246,15 @@ mod tests {
 
     fn read(record: &str) -> Record {
         klog(record, at("2026-11-29T12:00:00Z")).unwrap()
+    }
+
+    #[test]
+    fn many_brackets_without_an_end_take_linear_time() {
+        let begun = std::time::Instant::now();
+        let record = format!("I1129 12:38:26.8 7 a.go:1] \"x\"{}", " event={\"ID\":".repeat(50_000));
+        let record = read(&record);
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        assert_eq!((record.values.len(), record.value("event")), (50_000, "{\"ID\":"));
     }
 
     #[test]

@@ -151,11 +151,15 @@ fn pods(list: &str) -> Vec<Text> {
     list.split([' ', ',']).map(|p| p.trim_matches('"')).filter(|p| p.contains('/')).map(Text::name).collect()
 }
 
+/// Longest UID in bytes: a UUID (RFC 9562, 4).
+const LONGEST_UID: usize = 36;
+
 /// Pod and UID that are named inside of a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`, which may be escaped.
 fn named_in(message: &str) -> Option<(Text, Text)> {
     for (open, _) in message.match_indices('(') {
         let Some((before, after)) = message.get(..open).zip(message.get(open + 1..)) else { continue };
-        let Some((uid, _)) = after.split_once(')') else { break };
+        let Some(end) = after.bytes().take(LONGEST_UID + 1).position(|b| b == b')') else { continue };
+        let uid = after.get(..end).unwrap_or_default();
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
         let start = before.trim_end_matches(word).len();
         if let Some((name, namespace)) = before.get(start..).and_then(|w| w.split_once('_'))
@@ -193,6 +197,16 @@ mod tests {
         let mut all = read(&format!("{level}1129 12:38:26.828499    5788 any.go:1] {rest}"));
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
+    }
+
+    #[test]
+    fn many_brackets_take_linear_time() {
+        let begun = std::time::Instant::now();
+        assert_eq!(named_in(&format!("{}x)", "(".repeat(500_000))), None);
+        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        let uid = "dcd23517-deb7-4135-8a25-e4d5a2f471c1";
+        let found = named_in(&format!("((no) (longer than any uid, which is {uid}) web_shop({uid})")).unwrap();
+        assert_eq!((found.0.as_str(), found.1.as_str()), ("shop/web", uid));
     }
 
     const UID: &str = "dcd23517-deb7-4135-8a25-e4d5a2f471c1";

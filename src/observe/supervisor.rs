@@ -17,7 +17,7 @@ pub enum Failure {
     Retry(SourceError),
     /// Failed, and told how long to wait at least.
     RetryAfter(SourceError, Duration),
-    /// Refused for lack of a permission; tried again rarely, because it may be granted.
+    /// Refused for lack of a permission; tried again, because it may be granted.
     Forbidden(SourceError),
 }
 
@@ -28,6 +28,10 @@ pub trait Attempt: Send {
     /// Connects and observes until something fails.
     fn attempt(&mut self, out: &mut Outlet) -> impl Future<Output = Failure> + Send;
 }
+
+/// Longest delay before something that failed is tried again: whoever repairs a node sees within half a minute that it
+/// works. Only a server that says so itself (`Retry-After`) is given longer.
+pub const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// Delays between attempts.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +46,7 @@ pub struct BackOff {
 
 impl Default for BackOff {
     fn default() -> Self {
-        Self { first: Duration::from_millis(500), limit: Duration::from_secs(15), forbidden: Duration::from_secs(120) }
+        Self { first: Duration::from_millis(500), limit: Duration::from_secs(15), forbidden: LONGEST_RETRY }
     }
 }
 
@@ -68,6 +72,17 @@ impl BackOff {
         let doubled = self.first.saturating_mul(1u32.checked_shl(failures.min(16)).unwrap_or(u32::MAX));
         doubled.min(self.limit).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
     }
+
+    /// How long to wait after the failure with that number.
+    fn wait(&self, failure: &Failure, failures: u32, jitter: f64) -> Duration {
+        let own = match failure {
+            Failure::Off(_) => Duration::ZERO,
+            Failure::Retry(_) | Failure::RetryAfter(..) => self.delay(failures, jitter),
+            Failure::Forbidden(_) => self.forbidden,
+        };
+        let asked = if let Failure::RetryAfter(_, least) = failure { *least } else { Duration::ZERO };
+        own.min(LONGEST_RETRY).max(asked)
+    }
 }
 
 /// Runs a source until it says that it cannot work here, or nobody listens any more.
@@ -88,17 +103,11 @@ async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff)
         if out.is_live() && began.elapsed() >= STABLE {
             failures = 0;
         }
-        let (wait, state): (_, fn(SourceError, Duration) -> SourceState) = match &failure {
-            Failure::Off(_) => (Duration::ZERO, retrying),
-            Failure::Retry(_) => (back_off.delay(failures, jitter()), retrying),
-            Failure::RetryAfter(_, least) => (back_off.delay(failures, jitter()).max(*least), retrying),
-            Failure::Forbidden(_) => (back_off.forbidden, |error, _| SourceState::Forbidden { error }),
-        };
+        let wait = back_off.wait(&failure, failures, jitter());
         match failure {
             Failure::Off(why) => return out.state(SourceState::Off { why: why.into() }).await,
-            Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error) => {
-                out.state(state(error, wait)).await
-            }
+            Failure::Retry(error) | Failure::RetryAfter(error, _) => out.state(retrying(error, wait)).await,
+            Failure::Forbidden(error) => out.state(SourceState::Forbidden { error }).await,
         }
         failures = failures.saturating_add(1);
         tokio::time::sleep(wait).await;
@@ -117,6 +126,7 @@ fn jitter() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::ErrorKind;
     use crate::observe::{Clock, Pump, pump};
 
     #[test]
@@ -133,6 +143,24 @@ mod tests {
         let quick: Vec<_> = Source::ALL.into_iter().filter(|source| longest(source) == 4).collect();
         assert_eq!(quick, [Source::Cri, Source::Pulls, Source::KubeletHealth]);
         assert!(Source::ALL.iter().filter(|source| !quick.contains(source)).all(|source| longest(source) == 15));
+    }
+
+    #[test]
+    fn no_source_waits_longer_than_half_a_minute_unless_the_server_says_so() {
+        let error = || SourceError { tried: "x".into(), kind: ErrorKind::Other, fix: "".into() };
+        let seconds = |back_off: BackOff, failure| back_off.wait(&failure, 99, 1.0).as_secs();
+        for source in Source::ALL {
+            let of = BackOff::of(source);
+            for failure in [Failure::Retry(error()), Failure::Forbidden(error())] {
+                assert!((1..=30).contains(&seconds(of, failure.clone())), "{source:?} {failure:?}");
+            }
+            assert_eq!(seconds(of, Failure::RetryAfter(error(), Duration::from_secs(45))), 45, "{source:?}");
+        }
+        let hour = Duration::from_secs(3600);
+        let slow = BackOff { first: hour, limit: hour, forbidden: hour };
+        assert_eq!(seconds(slow, Failure::Retry(error())), 30);
+        assert_eq!(seconds(slow, Failure::Forbidden(error())), 30);
+        assert_eq!(seconds(slow, Failure::RetryAfter(error(), Duration::from_secs(1))), 30);
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(raw.len().min(MAX_TEXT));
     let (mut line, mut total, mut marks) = (0usize, 0usize, 0usize);
-    let mut rest = raw;
+    let (mut rest, mut endless) = (raw, usize::MAX);
     while let Some(c) = rest.chars().next() {
         if total >= MAX_TEXT {
             if !out.ends_with('…') {
@@ -28,7 +28,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
             }
             break;
         }
-        if let Some(len) = escape_len(rest) {
+        if let Some(len) = escape_len(rest, &mut endless) {
             rest = &rest[len..];
             continue;
         }
@@ -128,8 +128,8 @@ fn code(c: char) -> String {
     format!("\\u{{{:x}}}", c as u32)
 }
 
-/// Length in bytes of the complete escape sequence at the beginning of `s`, if there is one.
-fn escape_len(s: &str) -> Option<usize> {
+/// Length in bytes of the complete escape sequence at the beginning of `s`, if there is one; `endless` as for [`string_len`].
+fn escape_len(s: &str, endless: &mut usize) -> Option<usize> {
     let mut chars = s.char_indices();
     let first = chars.next()?.1;
     let kind = match first {
@@ -144,7 +144,7 @@ fn escape_len(s: &str) -> Option<usize> {
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '@'..='~'))
             .map(|(i, c)| i + c.len_utf8()),
-        ']' | 'P' | 'X' | '^' | '_' => string_len(s),
+        ']' | 'P' | 'X' | '^' | '_' => string_len(s, endless),
         ' '..='/' => chars
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '0'..='~'))
@@ -155,16 +155,26 @@ fn escape_len(s: &str) -> Option<usize> {
 }
 
 /// Length of a control string up to and with its terminator: BEL, ESC `\`, or the one-character ST.
-fn string_len(s: &str) -> Option<usize> {
+///
+/// `endless` is how many bytes of the text were left at the end of the last line on which a string has no terminator: none
+/// that starts later on that line has one either, and searching for each would take quadratic time.
+fn string_len(s: &str, endless: &mut usize) -> Option<usize> {
+    if s.len() > *endless {
+        return None;
+    }
     let mut escaped = false;
     for (i, c) in s.char_indices().skip(2) {
         match c {
             '\x07' | '\u{9c}' => return Some(i + c.len_utf8()),
             '\\' if escaped => return Some(i + 1),
-            '\n' => return None,
+            '\n' => {
+                *endless = s.len() - i;
+                return None;
+            }
             _ => escaped = c == '\x1b',
         }
     }
+    *endless = 0;
     None
 }
 

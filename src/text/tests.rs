@@ -17,6 +17,14 @@ fn whole_sequences_go_and_text_stays() {
 }
 
 #[test]
+fn many_strings_without_an_end_take_linear_time() {
+    let begun = std::time::Instant::now();
+    sanitize(&format!("{}\n\x1b]0;t\x07x", "\x1b]".repeat(200_000)));
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    assert_eq!(sanitize("\x1b]a\x1b]b\nc\x1b]0;t\x07d\x1b]0;t\x1b\\e"), "␛]a␛]b\ncde", "a line that has ends");
+}
+
+#[test]
 fn an_endless_sequence_hides_nothing() {
     assert_eq!(sanitize("a\x1b]0;title and more"), "a␛]0;title and more");
     assert_eq!(sanitize("a\x1b"), "a␛");

@@ -4,6 +4,8 @@
 
 mod access;
 mod answer;
+#[doc(hidden)]
+pub mod fuzzing;
 mod lease;
 mod plugin;
 mod pod_log;

@@ -127,7 +127,7 @@ fn arguments(command: &mut Command, exec: &ExecConfig, cluster: &Cluster) {
 
 /// The last line of a complaint with nothing in it that may be a secret: words of letters alone are kept, up to one that
 /// announces a secret.
-fn harmless(complaint: &str) -> String {
+pub(super) fn harmless(complaint: &str) -> String {
     let Some(line) = complaint.lines().rfind(|line| !line.trim().is_empty()) else { return String::new() };
     let mut out = String::new();
     for word in line.split_whitespace() {
@@ -151,7 +151,7 @@ fn harmless(complaint: &str) -> String {
     out
 }
 
-struct Given {
+pub(super) struct Given {
     token: Option<SecretString>,
     /// PEM in base64, as a kubeconfig has it.
     certificate: Option<String>,
@@ -160,7 +160,7 @@ struct Given {
 }
 
 /// Reads an `ExecCredential`; None when there is nothing in it to log in with.
-fn given(answer: &[u8]) -> Option<Given> {
+pub(super) fn given(answer: &[u8]) -> Option<Given> {
     #[derive(Deserialize)]
     struct Credential {
         status: Status,

@@ -92,7 +92,7 @@ impl Lines {
 
 /// Cuts what comes in pieces into lines, looking at every byte once.
 #[derive(Default)]
-struct Cutter {
+pub(super) struct Cutter {
     held: Vec<u8>,
     /// Begin of the line that is next, in `held`.
     begin: usize,
@@ -103,14 +103,14 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn push(&mut self, data: &[u8]) {
+    pub(super) fn push(&mut self, data: &[u8]) {
         self.held.drain(..self.begin);
         self.seen -= self.begin;
         self.begin = 0;
         self.held.extend_from_slice(data);
     }
 
-    fn next(&mut self) -> Option<Line> {
+    pub(super) fn next(&mut self) -> Option<Line> {
         while let Some(end) = self.held.get(self.seen..)?.iter().position(|b| *b == b'\n') {
             let end = self.seen + end;
             let line = self.held.get(self.begin..end).unwrap_or_default();

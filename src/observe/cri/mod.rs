@@ -5,6 +5,8 @@ mod convert;
 mod endpoint;
 mod events;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod inventory;
 mod looking;
 mod owed;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::pace::Pace;
 use crate::observation::{Fact, Image, ImageFs};
+use crate::observe::LONGEST_RETRY;
 use crate::text::Text;
 
 /// What was said. Outlives an attempt: a new epoch says it again, and the next look says what has changed since.
@@ -107,7 +108,7 @@ impl Turns {
         let next = match end {
             End::Answered => Some((began + pace.images_every).max(now + rest)),
             End::GivenUp => Some(now + pace.images_spacing),
-            End::Late => Some(now + pace.images_every),
+            End::Late => Some(now + pace.images_every.min(LONGEST_RETRY)),
             End::Never => None,
         };
         match look {
@@ -160,7 +161,7 @@ mod tests {
         turns.ended(Look::Images, End::GivenUp, at(42), at(45), &pace);
         assert_eq!(turns.next(), Some((at(60), Look::Images)));
         turns.ended(Look::Images, End::Late, at(60), at(70), &pace);
-        assert_eq!(turns.next(), Some((at(130), Look::Images)));
+        assert_eq!(turns.next(), Some((at(100), Look::Images)));
         turns.ended(Look::Images, End::Never, at(130), at(130), &pace);
         turns.woken(&pace, at(131));
         assert_eq!(turns.next(), None);

@@ -8,6 +8,8 @@ mod credential;
 mod cri;
 mod flags;
 mod found;
+#[doc(hidden)]
+pub mod fuzzing;
 mod kubelet;
 mod node;
 mod one_key;

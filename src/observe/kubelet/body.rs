@@ -67,13 +67,13 @@ fn too_large(what: &str) -> Failure {
 
 /// Puts together lines that came in pieces.
 #[derive(Default)]
-struct Lines {
+pub(super) struct Lines {
     partial: Vec<u8>,
     too_long: bool,
 }
 
 impl Lines {
-    fn push(&mut self, mut piece: &[u8], take: &mut impl FnMut(&str)) {
+    pub(super) fn push(&mut self, mut piece: &[u8], take: &mut impl FnMut(&str)) {
         while let Some(at) = piece.iter().position(|b| *b == b'\n') {
             let (line, rest) = piece.split_at(at);
             if self.partial.is_empty() && !self.too_long && line.len() <= LINE_LIMIT {
@@ -96,7 +96,7 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, take: &mut impl FnMut(&str)) {
+    pub(super) fn end(&mut self, take: &mut impl FnMut(&str)) {
         if !self.too_long && !self.partial.is_empty() {
             take(&String::from_utf8_lossy(&self.partial));
         }

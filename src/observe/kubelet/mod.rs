@@ -8,6 +8,8 @@ mod configz;
 mod container_log;
 mod credential;
 mod fault;
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod metrics;
 mod pods;

@@ -4,6 +4,8 @@
 mod capped;
 mod entry;
 mod file;
+#[doc(hidden)]
+pub mod fuzzing;
 mod journal;
 mod last_words;
 mod lines;

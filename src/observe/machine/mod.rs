@@ -2,6 +2,8 @@
 //! It must not open any file of a pod but a static pod's manifest, nor tell more of that than names.
 
 mod disk;
+#[doc(hidden)]
+pub mod fuzzing;
 mod systemctl;
 mod usage;
 mod vitals;

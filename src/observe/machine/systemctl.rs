@@ -83,7 +83,7 @@ pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<
 }
 
 /// Blocks of `Name=value`, one a unit, with an empty line between.
-fn read(text: &str) -> Vec<Unit> {
+pub(super) fn read(text: &str) -> Vec<Unit> {
     text.split("\n\n").filter_map(unit).collect()
 }
 

@@ -1,0 +1,26 @@
+//! Owns the entrances of fuzz targets to the parsers of this module.
+//! It must not do anything but call them.
+
+use super::certificate::{base64, common_name, validity};
+use super::flags::Flags;
+use super::one_key::one_key;
+
+/// A certificate in PEM form: its subject and its time.
+pub fn certificate(text: &str) {
+    let _ = (common_name(text), validity(text), base64(text));
+}
+
+/// A configuration of which one key is read.
+pub fn settings(text: &str) {
+    for key in ["kind", "port", "containerRuntimeEndpoint", "node-name"] {
+        let _ = one_key(text, key);
+    }
+}
+
+/// A command line with its words on lines of their own, and the same as a file of flags.
+pub fn flags(text: &str) {
+    let words: Vec<&str> = text.lines().collect();
+    let mut flags = Flags::of(&words).and(Flags::of_file(text));
+    flags.expand("$SNAP_DATA", "/snap");
+    let _ = flags.get("config");
+}

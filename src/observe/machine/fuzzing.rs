@@ -1,0 +1,28 @@
+//! Owns the entrances of fuzz targets to the parsers of this module.
+//! It must not do anything but call them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{boot_time, disk, systemctl, usage, vitals};
+use crate::observe::discover::Root;
+
+/// What `systemctl show` printed.
+pub fn units(text: &str) {
+    let _ = systemctl::read(text);
+}
+
+/// `/proc/stat`, for the time of the boot.
+pub fn stat(text: &str) {
+    let _ = boot_time(text);
+}
+
+/// A file system with the kernel's files, control groups, directories of pods and manifests.
+pub fn machine(root: &Root) {
+    let kubelet = Path::new("/var/lib/kubelet");
+    let _ = vitals::look(root, kubelet);
+    let _ = vitals::certificates(root, kubelet, None);
+    let _ = usage::look(root).map(|groups| groups.usage(None));
+    let _ = disk::pod_dirs(root, kubelet, &BTreeMap::new());
+    let _ = disk::manifests(root, Path::new("/etc/kubernetes/manifests"), "node-a");
+}
