@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kpodtrace::diagnose::Rounds;
-use kpodtrace::model::{PodFacts, Snapshot};
-use kpodtrace::observation::Time;
+use kpodtrace::model::{Model, PodFacts, Snapshot};
+use kpodtrace::objects::Pod;
+use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::pipeline::Placed;
 use kpodtrace::session::Session;
 use kpodtrace::view::Moment;
+use serde_json::json;
 
 const PODS: usize = 1000;
 const RUNS: usize = 15;
@@ -44,6 +46,7 @@ fn main() {
         rounds.make(&placed, &snapshot, moment.now);
         begin.elapsed()
     });
+    hostile(&moment);
     // Each pod in its turn, so that cheap and dear ones count alike.
     let doctor = kpodtrace::diagnose::Doctor {
         book: kpodtrace::runbook::Runbook::builtin(),
@@ -59,6 +62,41 @@ fn main() {
     each.sort();
     let (median, p99, worst) = (each[PODS / 2], each[PODS * 99 / 100], each[PODS - 1]);
     println!("one changed pod: median {median:?}, p99 {p99:?}, worst {worst:?} (bar 200µs)");
+}
+
+/// One pod with more than is kept of everything: 2,500 containers that crash, finalizers, gates, conditions.
+fn hostile(moment: &Moment) {
+    let list = |count: usize, one: &dyn Fn(usize) -> serde_json::Value| (0..count).map(one).collect::<Vec<_>>();
+    let then = "2026-11-30T12:00:00Z";
+    let container = |i: usize| json!({"name": format!("c{i}"), "image": format!("r/a:{i}"), "readinessProbe": {}});
+    let status = |i: usize| {
+        json!({"name": format!("c{i}"), "restartCount": 5, "containerID": format!("x://{i}"),
+        "state": {"waiting": {"reason": "CrashLoopBackOff", "message": format!("back-off {i}s restarting failed container")}},
+        "lastState": {"terminated": {"exitCode": i % 200 + 1, "reason": "Error", "message": format!("message {i}"),
+            "startedAt": then, "finishedAt": then}}})
+    };
+    let pod = json!({"metadata": {"name": "h", "namespace": "h", "uid": "h", "creationTimestamp": then,
+            "finalizers": list(110_000, &|i| json!(format!("x.y/{i}")))},
+        "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": list(2500, &container),
+            "initContainers": list(2500, &|i| json!({"name": format!("i{i}")})),
+            "schedulingGates": list(70_000, &|i| json!({"name": format!("x.y/{i}")}))},
+        "status": {"phase": "Running", "containerStatuses": list(2500, &status),
+            "conditions": list(10_000, &|i| json!({"type": format!("x{i}"), "status": "True"}))}});
+    let text = pod.to_string();
+    report("one hostile pod decoded", 100_000, || {
+        let begin = Instant::now();
+        std::hint::black_box(serde_json::from_str::<Pod>(&text).unwrap());
+        begin.elapsed()
+    });
+    let mut model = Model::default();
+    let stamp = Sequencer::new(Source::ApiPods).stamp(0, moment.now);
+    model.apply(Observation { stamp, fact: Fact::Pod(serde_json::from_str(&text).unwrap()) });
+    let snapshot = model.snapshot();
+    report("one hostile pod placed and diagnosed", 100_000, || {
+        let begin = Instant::now();
+        std::hint::black_box(Moment::new(snapshot.clone(), &mut Rounds::default(), moment.now));
+        begin.elapsed()
+    });
 }
 
 /// A node of 1,000 pods.

@@ -46,13 +46,13 @@ struct Widths {
 
 /// Draws the pane.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut EventsPane, theme: &Theme) -> View {
-    let all = picture.events();
+    let (all, older) = picture.events();
     let shown: Vec<&EventLine> = all.iter().filter(|e| e.matches(&pane.words)).collect();
     let foot = if area.height >= HIGH { FOOT } else { 0 };
     let list = Rect { height: area.height.saturating_sub(foot), ..area };
     let rows = usize::from(list.height.saturating_sub(HEAD));
     pane.cursor.keep(shown.len(), rows);
-    counts(buffer, area, all, shown.len(), &pane.words, theme);
+    counts(buffer, area, (all, older), shown.len(), &pane.words, theme);
     if area.height <= HEAD {
         return View { page: rows.max(1), ..View::default() };
     }
@@ -100,13 +100,21 @@ fn nothing(picture: &Picture, none: bool) -> &'static str {
     }
 }
 
-fn counts(buffer: &mut Buffer, area: Rect, all: &[EventLine], shown: usize, words: &str, theme: &Theme) {
+fn counts(
+    buffer: &mut Buffer,
+    area: Rect,
+    (all, older): (&[EventLine], usize),
+    shown: usize,
+    words: &str,
+    theme: &Theme,
+) {
     if area.height == 0 {
         return;
     }
     let warnings = all.iter().filter(|e| e.warning).count();
     let x = put(buffer, area.x, area.y, area.right(), "EVENTS", theme.style(Role::Heading)) + 2;
-    let text = format!("{} different, {warnings} of them warnings", all.len());
+    let left_out = if older > 0 { format!(" · {older} older events left out") } else { String::new() };
+    let text = format!("{} different, {warnings} of them warnings{left_out}", all.len());
     let x = put(buffer, x, area.y, area.right(), &text, theme.style(Role::Plain));
     if !words.is_empty() {
         let room = usize::from(area.right().saturating_sub(x + 1));

@@ -4,9 +4,12 @@
 use std::sync::OnceLock;
 
 use crate::text::Text;
-use crate::view::{EventLine, Filter, Header, KubeletView, Moment, NodeView, PlegView, Row, Sort, events};
+use crate::view::{EventLine, Filter, Header, KubeletView, Moment, NodeView, PlegView, Row, Sort, newest_events};
 
 use super::cells::width;
+
+/// Events in their pane: what can be folded and sorted within one frame.
+const EVENTS: usize = 10_000;
 
 /// A moment, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ pub struct Picture {
     // These look at every pod: once a moment, not once a key, and only while their pane is open.
     node: OnceLock<NodeView>,
     kubelet: OnceLock<KubeletView>,
-    events: OnceLock<Vec<EventLine>>,
+    events: OnceLock<(Vec<EventLine>, usize)>,
 }
 
 impl Picture {
@@ -63,9 +66,10 @@ impl Picture {
         self.kubelet.get_or_init(|| KubeletView::new(&self.moment))
     }
 
-    /// Every event, newest first.
-    pub fn events(&self) -> &[EventLine] {
-        self.events.get_or_init(|| events(&self.moment))
+    /// The newest events, and how many older ones are left out.
+    pub fn events(&self) -> (&[EventLine], usize) {
+        let (events, older) = self.events.get_or_init(|| newest_events(&self.moment, EVENTS));
+        (events, *older)
     }
 
     /// Chooses the rows again.

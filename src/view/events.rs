@@ -58,16 +58,39 @@ impl EventLine {
     }
 }
 
+/// An event, and the UID of its pod where that is known.
+type Known<'a> = (Option<&'a Text>, &'a Arc<Event>);
+
 /// Every event, newest first.
 pub fn events(moment: &Moment) -> Vec<EventLine> {
-    let mut folded: BTreeMap<(Text, Text, Text, Text, String), EventLine> = BTreeMap::new();
+    folded(moment, known(moment))
+}
+
+/// The newest events, `most` of them at most, and how many older ones there are.
+pub fn newest_events(moment: &Moment, most: usize) -> (Vec<EventLine>, usize) {
+    let all: Vec<Known> = known(moment).collect();
+    let older = all.len().saturating_sub(most);
+    if older == 0 {
+        return (folded(moment, all.into_iter()), 0);
+    }
+    let mut times: Vec<Option<Time>> = all.iter().map(|(_, event)| event.last()).collect();
+    let (.., oldest, _) = times.select_nth_unstable(older);
+    let oldest = *oldest;
+    (folded(moment, all.into_iter().filter(|(_, event)| event.last() >= oldest).take(most)), older)
+}
+
+fn known(moment: &Moment) -> impl Iterator<Item = Known<'_>> {
     let snapshot = &moment.snapshot;
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
-    let elsewhere = snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e));
+    of_pods.chain(snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e)))
+}
+
+fn folded<'a>(moment: &'a Moment, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {
+    let mut folded: BTreeMap<(Text, Text, Text, Text, String), EventLine> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     let of_node = Findings::of(Some(moment.node_diagnosis()));
     let mut of_pod: (Option<&Text>, Findings) = (None, Findings::of(None));
-    for (pod, event) in of_pods.chain(elsewhere) {
+    for (pod, event) in events {
         let uid = &event.metadata.uid;
         if !uid.is_empty() && !seen.insert(uid.clone()) {
             continue;

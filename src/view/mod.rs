@@ -31,7 +31,7 @@ pub use changes::{Change, Changes, What};
 pub use column::{Column, Sort};
 pub use detail::{Detail, Sides};
 pub use entry::Entry;
-pub use events::{EventLine, events};
+pub use events::{EventLine, events, newest_events};
 pub use eviction::{Victim, by_eviction, by_kernel};
 pub use exits::{exit_words, restart_strip};
 pub use explained::{Asked, Explained, explain_all, explain_named};
