@@ -255,7 +255,7 @@ bindings! {
     Follow, [char('f')], &[Log], "follow", "keep the last line in sight, or not; G does too";
     Times, [char('t')], &[Log], "", "show the time of each line, or hide it";
     Wrap, [char('w')], &[Log], "", "break long lines, or cut them";
-    Secrets, [char('x')], &[Pod, Log, Events], "", "show passwords, tokens and keys in messages, or [redacted] again";
+    Secrets, [char('x')], &[Pod, Log, Events], "", "show credentials in messages, or [redacted] again";
     KeepFilter, [Plain(KeyCode::Enter)], &[Typing], "keep", "keep it and go on";
     ClearFilter, [Plain(KeyCode::Esc)], &[List], "clear", "show all again";
     ClearFilter, [Plain(KeyCode::Esc)], &[Typing], "clear", "take it back: show all again";
@@ -370,7 +370,7 @@ mod tests {
                 assert!(names.insert(b.action.name()), "{} names two", b.action.name());
             }
         }
-        assert_eq!(actions.len(), 45);
+        assert_eq!(actions.len(), 46);
     }
 
     #[test]

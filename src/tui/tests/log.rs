@@ -298,3 +298,16 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
         app.draw(80, 24);
     }
 }
+
+#[test]
+fn credentials_are_shown_while_they_are_wished_for() {
+    let mut app = opened();
+    begin(&mut app, false);
+    app.log_news(LogNews::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
+    assert!(shows(&app.draw(80, 24), "postgres://app:[redacted]@db/x"));
+    keys(&mut app, "x");
+    assert!(shows(&app.draw(80, 24), "postgres://app:hunter2@db/x"));
+    assert!(!app.view.line.clone().unwrap().contains("hunter2"), "what is copied has none");
+    keys(&mut app, "x");
+    assert!(!shows(&app.draw(80, 24), "hunter2"));
+}
