@@ -4,6 +4,7 @@
 mod alarms;
 mod apply;
 mod disk;
+mod events;
 mod first;
 mod histogram;
 mod join;
