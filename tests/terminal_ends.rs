@@ -62,37 +62,40 @@ fn a_terminal_that_takes_nothing_is_given_back() {
     }
 }
 
-/// A directory with a journalctl that notes its process and follows for ever.
-fn journal(name: &str) -> PathBuf {
+/// A directory with a credential plugin that notes its process and never ends, and the kubeconfig that names it.
+fn plugin(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
-    let script = "#!/bin/sh\ncase \"$*\" in *--follow*) echo $$ >>PIDS; exec sleep 600;; esac\n\
-                  echo '{\"__CURSOR\":\"c\",\"__REALTIME_TIMESTAMP\":\"1795953600000000\",\"MESSAGE\":\"x\"}'\n";
-    let file = dir.join("journalctl");
+    let script = "#!/bin/sh\necho $$ >>PIDS\nexec sleep 600\n";
+    let file = dir.join("plugin");
+    let config = format!(
+        "current-context: c\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+         clusters: [{{name: k, cluster: {{server: 'https://127.0.0.1:1', insecure-skip-tls-verify: true}}}}]\n\
+         users: [{{name: u, user: {{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {}}}}}}}]\n",
+        file.display()
+    );
+    std::fs::write(dir.join("config"), config).unwrap();
     std::fs::write(&file, script.replace("PIDS", dir.join("pids").to_str().unwrap())).unwrap();
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::write(dir.join("log"), "").unwrap();
     dir
 }
 
 #[test]
-fn what_follows_a_log_ends_with_the_program() {
+fn what_was_started_ends_with_the_program() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL] {
-        let dir = journal(&format!("follows-{}", signal.as_raw()));
-        let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap());
+        let dir = plugin(&format!("started-{}", signal.as_raw()));
         let file = |name: &str| dir.join(name).to_str().unwrap().to_owned();
         let mut child = Command::new(env!("CARGO_BIN_EXE_kpodtrace"))
             .args(["record", "-o", &file("x.kpt"), "--node", "n", "--runtime-endpoint", &file("none.sock")])
-            .args(["--kubelet-log", &file("log")])
-            .env("PATH", path)
+            .args(["--kubeconfig", &file("config")])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let pids = || std::fs::read_to_string(dir.join("pids")).unwrap_or_default();
-        until("the log is followed", || pids().ends_with('\n'));
+        until("the plugin runs", || pids().ends_with('\n'));
         let lives = |id: &str| {
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
             // One that waits for whoever adopted it is over.
@@ -101,7 +104,7 @@ fn what_follows_a_log_ends_with_the_program() {
         assert!(pids().lines().all(lives), "it runs");
         kill_process(pid(child.id()), signal).unwrap();
         child.wait().unwrap();
-        until("what followed is gone", || !pids().lines().any(lives));
+        until("what was started is gone", || !pids().lines().any(lives));
     }
 }
 

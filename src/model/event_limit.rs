@@ -2,11 +2,8 @@
 //! It must not leave out anything uncounted.
 
 use super::Model;
+use crate::objects::limits::EVENTS_OF_ONE;
 use crate::text::Text;
-
-/// Most events kept of one object. The API server keeps an event for an hour and the kubelet folds repeats into one, so that
-/// no object that only fails has as many.
-pub const EVENTS_OF_ONE: usize = 100;
 
 /// Most events kept in all: an hour of a cluster with several thousand pods, about 20 MB.
 pub const EVENTS_KEPT: usize = 20_000;

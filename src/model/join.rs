@@ -8,8 +8,8 @@ use super::disk::{is_of_file, key_of_file};
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::trail::merged_exits;
 use super::{Heard, Index, Model, Rooms, Snapshot};
-use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_POD, RUNTIME_CONTAINERS, SANDBOXES};
-use crate::objects::{Event, Lease, LeftOut, Node, Pod};
+use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_ONE, RUNTIME_CONTAINERS, SANDBOXES};
+use crate::objects::{Lease, LeftOut, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
 
@@ -103,53 +103,6 @@ impl Model {
         found.map(|(_, held)| held.value.clone())
     }
 
-    fn events_elsewhere(&mut self) -> Arc<Vec<Arc<Event>>> {
-        let events = &self.events;
-        let made = self.index.elsewhere.get_or_insert_with(|| {
-            let elsewhere = events.iter().map(|(_, held)| held.value.clone()).filter(|e| is_elsewhere(e));
-            newest_first(elsewhere.collect()).into()
-        });
-        made.clone()
-    }
-
-    fn events_of_absent(&mut self) -> Arc<Vec<Arc<Event>>> {
-        if !self.named.is_empty() {
-            return Arc::default();
-        }
-        let (events, index) = (&self.events, &self.index);
-        if let Some(made) = &index.absent {
-            return made.clone();
-        }
-        let is_absent = |event: &Arc<Event>| {
-            let about = &event.involved_object;
-            let name = Text::from(format!("{}/{}", about.namespace, about.name));
-            !is_elsewhere(event) && !index.named.contains_key(&name)
-        };
-        let absent = events.iter().map(|(_, held)| held.value.clone()).filter(is_absent);
-        let made: Arc<Vec<_>> = newest_first(absent.collect()).into();
-        self.index.absent = Some(made.clone());
-        made
-    }
-
-    /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
-    fn events_about_node(&self, node: &Node) -> Vec<Arc<Event>> {
-        let names = BTreeSet::from([&node.metadata.name, &node.metadata.uid]);
-        self.newest_events(names, EVENTS_OF_NODE).0
-    }
-
-    /// The newest events about any of these UIDs, `most` of them at most, and how many there are.
-    fn newest_events(&self, uids: BTreeSet<&Text>, most: usize) -> (Vec<Arc<Event>>, usize) {
-        let (mut events, mut total) = (Vec::new(), 0);
-        for own in uids.into_iter().filter_map(|uid| self.index.events_of.get(uid)) {
-            total += own.len();
-            let newest = own.iter().rev().filter_map(|(_, uid)| self.events.get(uid)).map(|h| h.value.clone());
-            events.extend(newest.take(most));
-        }
-        let mut events = newest_first(events);
-        events.truncate(most);
-        (events, total)
-    }
-
     /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
     /// is not absent.
     pub fn has_begun(&self, source: Source) -> bool {
@@ -228,34 +181,6 @@ impl Model {
             }
         }
         self.index.dirty.insert(key.clone());
-    }
-
-    /// An event came, changed or went.
-    pub(super) fn touch_elsewhere(&mut self, event: &Event) {
-        match is_elsewhere(event) {
-            true => self.index.elsewhere = None,
-            false => self.index.absent = None,
-        }
-    }
-
-    pub(super) fn link_event(&mut self, uid: &Text, event: &Event) {
-        self.index.event_ages.insert((event.last(), uid.clone()));
-        let about = &event.involved_object.uid;
-        self.index.events_of.entry(about.clone()).or_default().insert((event.last(), uid.clone()));
-        self.mark(about);
-    }
-
-    pub(super) fn unlink_event(&mut self, uid: &Text, event: &Event) {
-        self.touch_elsewhere(event);
-        self.index.event_ages.remove(&(event.last(), uid.clone()));
-        let about = &event.involved_object.uid;
-        if let Some(events) = self.index.events_of.get_mut(about) {
-            events.remove(&(event.last(), uid.clone()));
-            if events.is_empty() {
-                self.index.events_of.remove(about);
-            }
-        }
-        self.mark(about);
     }
 
     /// Marks the pod of that UID, whether it is the API's or the runtime's.
@@ -372,7 +297,7 @@ impl Model {
         };
         let full_name: Text = format!("{namespace}/{name}").into();
         let uids = [Some(key), api.as_ref().map(|(uid, _)| uid)];
-        let (events, total) = self.newest_events(uids.into_iter().flatten().collect(), EVENTS_OF_POD);
+        let (events, total) = self.newest_events(uids.into_iter().flatten().collect(), EVENTS_OF_ONE);
         if total > events.len() {
             more.push(LeftOut { what: "events", kept: events.len(), total: total as u64 });
         }
@@ -428,13 +353,4 @@ fn keep<T>(all: &mut Vec<T>, most: usize, what: &'static str, more: &mut Vec<Lef
 
 fn namespaced(pod: &Pod) -> Text {
     format!("{}/{}", pod.metadata.namespace, pod.metadata.name).into()
-}
-
-fn is_elsewhere(event: &Event) -> bool {
-    event.involved_object.kind != "Pod"
-}
-
-fn newest_first(mut events: Vec<Arc<Event>>) -> Vec<Arc<Event>> {
-    events.sort_by(|a, b| (b.last(), &b.metadata.uid).cmp(&(a.last(), &a.metadata.uid)));
-    events
 }

@@ -5,6 +5,7 @@ mod alarms;
 mod apply;
 mod disk;
 mod event_limit;
+mod events;
 mod first;
 mod histogram;
 mod join;
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
 pub use disk::Orphan;
-pub use event_limit::{EVENTS_KEPT, EVENTS_OF_ONE};
+pub use event_limit::EVENTS_KEPT;
 pub use first::FirstList;
 pub use histogram::{Delta, Quantile};
 pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};

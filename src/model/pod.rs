@@ -42,7 +42,7 @@ pub struct PodFacts {
     pub sandboxes: Vec<Arc<Sandbox>>,
     /// The runtime's containers, newest first, [`RUNTIME_CONTAINERS`](crate::objects::limits::RUNTIME_CONTAINERS) at most.
     pub containers: Vec<Arc<Container>>,
-    /// Events about it, newest first, [`EVENTS_OF_POD`](crate::objects::limits::EVENTS_OF_POD) at most.
+    /// Events about it, newest first, [`EVENTS_OF_ONE`](crate::objects::limits::EVENTS_OF_ONE) at most.
     pub events: Vec<Arc<Event>>,
     /// Ends of its containers, oldest first.
     pub exits: Vec<Exit>,

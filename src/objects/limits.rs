@@ -37,7 +37,7 @@ pub const FILESYSTEMS: usize = 16;
 pub const RUNTIME_CONTAINERS: usize = 2 * CONTAINERS_ON_DISK;
 /// Sandboxes of one pod in the container runtime, newest first. The kubelet removes all but the newest.
 pub const SANDBOXES: usize = 64;
-/// Events about one pod, newest first. Repeats are counted in one event, and events expire after an hour (`--event-ttl`).
-pub const EVENTS_OF_POD: usize = 256;
-/// Events about one node, newest first, that a diagnosis examines.
+/// Events about one object, newest first; the model keeps no more. Repeats are counted in one event, and events expire after an hour (`--event-ttl`).
+pub const EVENTS_OF_ONE: usize = 256;
+/// Events about all nodes of an input, newest first, that a diagnosis examines.
 pub const EVENTS_OF_NODE: usize = 1024;

@@ -1,7 +1,7 @@
 //! Owns the order in which stages are decided, and which of them is where the pod stands.
 //! It must not look at events or the runtime itself: `early`, `late` and `terminating` read the sources.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::container::{ContainerKind, ContainerPlace, place_container};
 use super::place::Place;
@@ -163,7 +163,7 @@ fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
     let made_up = |s: &ContainerStatus| {
         s.container_id.is_empty() && s.state.terminated.as_ref().is_some_and(|t| t.reason == "ContainerStatusUnknown")
     };
-    let mut statuses: HashMap<&Text, &ContainerStatus> = HashMap::new();
+    let mut statuses: BTreeMap<&Text, &ContainerStatus> = BTreeMap::new();
     for status in pod.status.all_containers().filter(|s| !(refused && made_up(s))) {
         statuses.entry(&status.name).or_insert(status);
     }

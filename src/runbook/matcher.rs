@@ -83,7 +83,7 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
 }
 
 /// Signals that meet a condition, by container; those of the pod or the node are under the empty name.
-type Met<'s> = HashMap<&'s str, Vec<usize>>;
+type Met<'s> = BTreeMap<&'s str, Vec<usize>>;
 
 /// What of a signal's text is matched.
 fn matched(signal: &Signal) -> &[u8] {

@@ -7,7 +7,7 @@ use crate::diagnose::scheduler::split;
 use crate::diagnose::{HEALTHY, PATIENCE_S, TRANSIENT};
 use crate::model::Snapshot;
 use crate::objects::Event;
-use crate::objects::limits::EVENTS_OF_POD;
+use crate::objects::limits::EVENTS_OF_ONE;
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::Signal;
@@ -23,7 +23,7 @@ const DONE: [(&str, Stage); 5] = [
 
 /// What its events say that none of them takes back.
 pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Time, out: &mut Vec<Signal>) {
-    let own: Vec<&Event> = of_name(snapshot, namespace, name).take(EVENTS_OF_POD).collect();
+    let own: Vec<&Event> = of_name(snapshot, namespace, name).take(EVENTS_OF_ONE).collect();
     let mut scheduled = false;
     for event in &own {
         if is_over(event, &own) || is_stale(event, now) {

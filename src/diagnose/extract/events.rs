@@ -8,7 +8,7 @@ use crate::diagnose::area;
 use crate::diagnose::scheduler::{Schedule, split};
 use crate::model::Snapshot;
 use crate::objects::Event;
-use crate::objects::limits::EVENTS_OF_POD;
+use crate::objects::limits::EVENTS_OF_ONE;
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::{Kind, Signal};
@@ -134,7 +134,7 @@ fn claims(s: &Subject, out: &mut Vec<Signal>) {
         let is_named = named.contains(&about.name) || (named.is_empty() && about.name.contains(s.facts.name.as_str()));
         about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && is_named
     });
-    for event in own.take(EVENTS_OF_POD) {
+    for event in own.take(EVENTS_OF_ONE) {
         let signal = Signal::new(Kind::Claim, SOURCE, event.reason.clone(), event.message.clone());
         out.push(signal.times(event.times()).at(event.last()));
     }
@@ -148,7 +148,7 @@ pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &m
         let same = namespace.is_empty() || about.namespace == *namespace;
         same && about.kind != "Node" && is_of(&about.name)
     });
-    for event in own.take(EVENTS_OF_POD) {
+    for event in own.take(EVENTS_OF_ONE) {
         let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
         out.push(signal.times(event.times()).at(event.last()));
     }

@@ -14,7 +14,7 @@ mod status;
 pub(super) use absent::standing;
 pub(super) use lines::{pulls, quiet};
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::model::{PodFacts, Snapshot};
 use crate::objects::{ContainerStatus, Event};
@@ -31,13 +31,13 @@ pub(super) struct Subject<'a> {
     pub placed: &'a Placed,
     pub snapshot: &'a Snapshot,
     pub now: Time,
-    places: HashMap<&'a str, &'a ContainerPlace>,
-    statuses: HashMap<&'a str, &'a ContainerStatus>,
+    places: BTreeMap<&'a str, &'a ContainerPlace>,
+    statuses: BTreeMap<&'a str, &'a ContainerStatus>,
 }
 
 impl<'a> Subject<'a> {
     pub fn new(placed: &'a Placed, snapshot: &'a Snapshot, now: Time) -> Self {
-        let (mut places, mut statuses) = (HashMap::new(), HashMap::new());
+        let (mut places, mut statuses) = (BTreeMap::new(), BTreeMap::new());
         for place in &placed.place.containers {
             places.entry(place.name.as_str()).or_insert(place);
         }
