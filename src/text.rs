@@ -3,9 +3,11 @@
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::weight::{Weigh, allocation};
 
 /// Longest line kept, in characters; what follows on the line is cut and marked with `…`.
 pub const MAX_LINE: usize = 4096;
@@ -23,7 +25,10 @@ pub struct Text(Arc<str>);
 impl Text {
     /// Sanitizes `raw`.
     pub fn new(raw: &str) -> Self {
-        Self(Arc::from(sanitize(raw).as_ref()))
+        match sanitize(raw).as_ref() {
+            "" => Self::default(),
+            safe => Self(Arc::from(safe)),
+        }
     }
 
     /// The safe text.
@@ -45,9 +50,18 @@ impl Text {
     }
 }
 
+impl Weigh for Text {
+    fn heap(&self) -> usize {
+        // Two counts stand before the text.
+        if self.0.is_empty() { 0 } else { allocation(self.0.len() + 2 * size_of::<usize>()) }
+    }
+}
+
 impl Default for Text {
+    /// Most texts of an object are empty: they share one allocation.
     fn default() -> Self {
-        Self(Arc::from(""))
+        static EMPTY: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+        Self(Arc::clone(&EMPTY))
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
             return Err(Failure::usage("--at without --from: a live node shows now", "leave --at away"));
         }
         let own = runbook::own(input)?;
-        let mut watcher = Watcher { observed: live::begin(&input.live)?, log: None, failed: None };
+        let mut watcher = Watcher { observed: live::begin(input)?, log: None, failed: None };
         watcher.observed.live.diagnose_with(own);
         let ended = show(&mut watcher, options);
         return watcher.failed.map_or(ended, Err);

@@ -8,8 +8,8 @@ use chrono::Utc;
 
 use super::Failure;
 use super::progress::StatusLine;
-use crate::cli::{Input, LiveArgs};
-use crate::observation::Source;
+use crate::cli::Input;
+use crate::observation::{Budget, Source};
 use crate::observe::{LogReader, Plan, Started, Wants, start};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
@@ -78,7 +78,7 @@ impl Observed {
 
 /// Looks at the node and starts its sources; waits until each has answered or given up, as long as was asked for.
 pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Failure> {
-    let mut observed = begin(&input.live)?;
+    let mut observed = begin(input)?;
     observed.live.diagnose_with(own);
     if input.at.is_some() {
         return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
@@ -105,7 +105,8 @@ pub fn blind(moment: &Moment) -> Failure {
 }
 
 /// Looks at the node and starts its sources.
-pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
+pub fn begin(input: &Input) -> Result<Observed, Failure> {
+    let args = &input.live;
     let wants = Wants {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
@@ -114,6 +115,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         kubelet_log: args.kubelet_log.clone(),
         runtime_log: args.runtime_log.clone(),
         insecure_kubelet: args.insecure_kubelet,
+        budget: Budget::new(input.max_memory),
     };
     let plan = Plan::make(&wants, std::env::vars().collect());
     let looked = looked(&plan);

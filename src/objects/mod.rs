@@ -28,6 +28,8 @@ macro_rules! slim {
                 pub $field: $ty,
             )*
         }
+
+        crate::weight::weighs!($name: $($field),*);
     };
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Quantity, is_default, nullable};
 use crate::text::Text;
+use crate::weight::{Weigh, allocation};
 
 /// Most resources of one list; a node has some ten.
 const MAX_NAMES: usize = 64;
@@ -105,6 +106,16 @@ impl Resources {
     /// True when nothing is listed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Weigh for Resources {
+    fn heap(&self) -> usize {
+        let names = self.0.iter().map(|(resource, _)| match resource {
+            Resource::Other(name) => name.heap(),
+            _ => 0,
+        });
+        allocation(self.0.capacity() * size_of::<(Resource, Quantity)>()) + names.sum::<usize>()
     }
 }
 

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, Root, Tried};
+use crate::observation::Budget;
 
 /// What the user asked for; what is not given is found.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,8 @@ pub struct Wants {
     pub runtime_log: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
+    /// Memory that may be used.
+    pub budget: Budget,
 }
 
 /// Everything that was found. It is not `Debug`: an environment holds secrets.
@@ -45,6 +48,8 @@ pub struct Plan {
     pub runtime_log: Found<LogPlan>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
+    /// Memory that may be used.
+    pub budget: Budget,
 }
 
 /// One thing that was looked for: what, what was found in words, and what was tried.
@@ -65,6 +70,7 @@ impl Plan {
             cri,
             host,
             insecure_kubelet: wants.insecure_kubelet,
+            budget: wants.budget,
         }
     }
 

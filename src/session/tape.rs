@@ -1,16 +1,18 @@
 //! Owns an input as a tape: observations in order, and a way to any moment of it.
 //! It must not apply anything: it hands out a model to begin with, and what follows.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 use super::SessionError;
 use crate::model::Model;
-use crate::observation::{Observation, Stamp, Time};
-use crate::record::import::{Imported, Skipped, import};
-use crate::record::{Problem, Reader, RecordError};
+use crate::named_file::{self, Kinds};
+use crate::observation::{Fact, Ledger, Observation, Source, Stamp, Time};
+use crate::record::import::{Imported, Skipped, import_within};
+use crate::record::{Frame, Problem, Reader};
 use crate::text::Text;
+use crate::weight::{DEFAULT_MEMORY, decoded};
 
 /// Where the observations come from.
 enum Input {
@@ -33,27 +35,42 @@ pub(super) struct Tape {
     end: Time,
     /// Frame whose observations wait, for a recording.
     frame: usize,
-    waiting: VecDeque<Observation>,
+    reading: Option<Reading>,
+    /// The next observation of it.
+    next: Option<Observation>,
     /// State to go on from, after a gap.
     state: Option<Box<Model>>,
+    /// What the state and the observations may take, bytes.
+    most: u64,
+    /// What the state takes that was begun with.
+    held: u64,
+    /// What each source has added to it.
+    kept: BTreeMap<Source, Ledger>,
     unknown: u64,
     malformed: u64,
 }
 
+/// A frame whose observations are decoded one by one.
+struct Reading {
+    frame: Frame,
+    /// Bytes of them that were read.
+    read: usize,
+}
+
 impl Tape {
-    pub fn open(path: &Path) -> Result<Self, SessionError> {
-        if is_recording(path) {
-            let name = path.display().to_string();
-            return Self::from_reader(name, Reader::open(path)?);
-        }
-        Ok(Self::imported(&path.display().to_string(), import(path)?))
+    pub fn open(path: &Path, memory: u64) -> Result<Self, SessionError> {
+        let name = path.display().to_string();
+        let tape = match is_recording(path) {
+            true => Self::from_reader(name, Reader::open(path)?)?,
+            false => Self::imported(&name, import_within(path, memory)?),
+        };
+        Ok(Self { most: memory / 5 * 3, ..tape })
     }
 
     pub fn imported(name: &str, imported: Imported) -> Self {
         let Imported { observations, begin, end, node, skipped } = imported;
         let input = Input::Import { all: observations, next: 0, skipped, node };
-        let (name, waiting) = (name.to_owned(), VecDeque::new());
-        Self { name, input, begin, end, frame: 0, waiting, state: None, unknown: 0, malformed: 0 }
+        Self::on(name.to_owned(), input, begin, end)
     }
 
     pub fn recording(name: &str, bytes: &'static [u8]) -> Result<Self, SessionError> {
@@ -65,7 +82,14 @@ impl Tape {
         let begin = reader.frames().iter().map(|f| f.first.wall).min().unwrap_or(began);
         let end = reader.frames().iter().map(|f| f.last.wall).max().unwrap_or(began);
         let input = Input::Recording(Box::new(reader));
-        Ok(Self { name, input, begin, end, frame: 0, waiting: VecDeque::new(), state: None, unknown: 0, malformed: 0 })
+        Ok(Self::on(name, input, begin, end))
+    }
+
+    fn on(name: String, input: Input, begin: Time, end: Time) -> Self {
+        let most = DEFAULT_MEMORY / 5 * 3;
+        let (reading, next, state) = (None, None, None);
+        let (kept, held) = (BTreeMap::new(), 0);
+        Self { name, input, begin, end, most, frame: 0, reading, next, state, held, kept, unknown: 0, malformed: 0 }
     }
 
     pub fn span(&self) -> (Time, Time) {
@@ -99,8 +123,9 @@ impl Tape {
 
     /// The model to begin with for a moment, and the tape set to what follows it.
     pub fn seek(&mut self, to: Time) -> Result<Model, SessionError> {
-        self.waiting.clear();
-        self.state = None;
+        (self.reading, self.next, self.state) = (None, None, None);
+        self.kept.clear();
+        self.held = 0;
         let frame = match &mut self.input {
             Input::Import { next, .. } => {
                 *next = 0;
@@ -128,8 +153,8 @@ impl Tape {
             Input::Import { all, next, .. } => all.get(*next).map(|o| o.stamp),
             Input::Recording(_) => {
                 // A frame that cannot be read is told when it is played.
-                while self.waiting.is_empty() && self.has_more() && self.load_next().is_ok() {}
-                self.waiting.front().map(|o| o.stamp)
+                while !self.fill() && self.has_more() && self.load_next().is_ok() {}
+                self.next.as_ref().map(|o| o.stamp)
             }
         }
     }
@@ -141,16 +166,51 @@ impl Tape {
             *next += usize::from(found.is_some());
             return Ok(found.map(|o| Item::Observation(Box::new(o))));
         }
-        while self.waiting.is_empty() && self.has_more() {
+        while !self.fill() && self.has_more() {
             self.load_next()?;
         }
-        if !self.waiting.front().is_some_and(|o| due(&o.stamp)) {
+        if !self.next.as_ref().is_some_and(|o| due(&o.stamp)) {
             return Ok(None);
         }
         if let Some(state) = self.state.take() {
             return Ok(Some(Item::State(state)));
         }
-        Ok(self.waiting.pop_front().map(|o| Item::Observation(Box::new(o))))
+        let Some(observation) = self.next.take() else { return Ok(None) };
+        self.keep(&observation)?;
+        Ok(Some(Item::Observation(Box::new(observation))))
+    }
+
+    /// Decodes the next observation of the frame, if there is one.
+    fn fill(&mut self) -> bool {
+        if self.next.is_none()
+            && let Some(Reading { frame, read }) = &mut self.reading
+        {
+            let mut rest = frame.observations_from(*read);
+            self.next = rest.next();
+            *read = rest.read();
+            self.unknown += rest.unknown();
+            self.malformed += rest.malformed();
+            if self.next.is_none() {
+                self.reading = None;
+            }
+        }
+        self.next.is_some()
+    }
+
+    /// Enters what is about to be applied into the account.
+    fn keep(&mut self, observation: &Observation) -> Result<(), SessionError> {
+        let ledger = self.kept.entry(observation.stamp.source).or_insert_with(|| Ledger::new(u64::MAX / 2));
+        match observation.fact {
+            Fact::EpochBegin => ledger.begin_epoch(),
+            Fact::EpochEnd => ledger.end_epoch(),
+            ref fact => _ = ledger.admit(fact, true),
+        }
+        let kept: u64 = self.kept.values().map(Ledger::total).sum();
+        if self.held.saturating_add(kept) > self.most { Err(self.too_much()) } else { Ok(()) }
+    }
+
+    fn too_much(&self) -> SessionError {
+        SessionError::TooMuch { file: self.name.clone(), frame: self.frame.saturating_sub(1) }
     }
 
     fn has_more(&self) -> bool {
@@ -169,6 +229,9 @@ impl Tape {
         };
         if follows {
             self.decode(self.frame)?;
+            if let Some(reading) = &mut self.reading {
+                reading.frame.take_keyframe();
+            }
         } else {
             self.state = Some(Box::new(self.load(self.frame)?));
         }
@@ -176,11 +239,15 @@ impl Tape {
     }
 
     fn load(&mut self, frame: usize) -> Result<Model, SessionError> {
-        let (keyframe, program) = match self.decode(frame)? {
-            Some(found) => found,
-            None => return Ok(Model::default()),
-        };
-        let mut model: Model = serde_json::from_str(&keyframe).map_err(|why| SessionError::Keyframe {
+        let Some(program) = self.decode(frame)? else { return Ok(Model::default()) };
+        let Some(reading) = &mut self.reading else { return Ok(Model::default()) };
+        let keyframe = reading.frame.take_keyframe();
+        self.held = decoded(keyframe.get());
+        self.kept.clear();
+        if self.held > self.most {
+            return Err(self.too_much());
+        }
+        let mut model: Model = serde_json::from_str(keyframe.get()).map_err(|why| SessionError::Keyframe {
             file: self.name.clone(),
             frame,
             why: why.to_string(),
@@ -190,28 +257,21 @@ impl Tape {
         Ok(model)
     }
 
-    /// Puts a frame's observations in line; gives its keyframe and who wrote it.
-    fn decode(&mut self, frame: usize) -> Result<Option<(String, Text)>, SessionError> {
+    /// Puts a frame's observations in line; gives who wrote it.
+    fn decode(&mut self, frame: usize) -> Result<Option<Text>, SessionError> {
         let Input::Recording(reader) = &self.input else { return Ok(None) };
         if frame >= reader.frames().len() {
             return Ok(None);
         }
         self.frame = frame + 1;
-        let read: Result<_, RecordError> = reader.frame(frame);
-        let read = read?;
-        let mut observations = read.observations();
-        self.waiting.extend(&mut observations);
-        self.unknown += observations.unknown();
-        self.malformed += observations.malformed();
-        Ok(Some((read.keyframe.get().to_owned(), reader.header().program.clone())))
+        self.reading = Some(Reading { frame: reader.frame(frame)?, read: 0 });
+        Ok(Some(reader.header().program.clone()))
     }
 }
 
 /// A regular file that begins as recordings do; whatever cannot be opened is left to the import to complain of.
 fn is_recording(path: &Path) -> bool {
     let mut start = [0u8; 8];
-    let regular = std::fs::metadata(path).is_ok_and(|m| m.is_file());
-    regular
-        && std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut start)).is_ok()
+    named_file::open(path, Kinds::File).and_then(|mut f| f.read_exact(&mut start)).is_ok()
         && crate::record::is_recording(&start)
 }
