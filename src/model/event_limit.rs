@@ -66,13 +66,14 @@ mod tests {
         }
         fold(&mut model, &mut sequencer, event(9999, "other", -9999));
         assert_eq!(model.events.len(), EVENTS_OF_ONE + 1);
-        assert!(model.events.get("e000000").is_some() && model.events.get("e000099").is_some());
-        assert!(model.events.get("e000100").is_none() && model.events.get("e009999").is_some());
+        let has = |model: &Model, n: usize| model.events.get(format!("e{n:06}").as_str()).is_some();
+        assert!(has(&model, 0) && has(&model, EVENTS_OF_ONE - 1));
+        assert!(!has(&model, EVENTS_OF_ONE) && has(&model, 9999));
         assert_eq!(model.snapshot().sources[&Source::ApiEvents].dropped, 7);
         // An event that happens again is young again.
-        fold(&mut model, &mut sequencer, event(99, "u", 50));
+        fold(&mut model, &mut sequencer, event(EVENTS_OF_ONE - 1, "u", 50));
         fold(&mut model, &mut sequencer, event(5000, "u", 51));
-        assert!(model.events.get("e000099").is_some() && model.events.get("e000098").is_none());
+        assert!(has(&model, EVENTS_OF_ONE - 1) && !has(&model, EVENTS_OF_ONE - 2));
     }
 
     #[test]
