@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::weight::{Weigh, allocation};
+
 /// Longest line kept, in characters; what follows on the line is cut and marked with `…`.
 pub const MAX_LINE: usize = 4096;
 /// Longest text kept, in characters.
@@ -42,8 +44,8 @@ impl Text {
     pub fn new(raw: &str) -> Self {
         let clean = clean::sanitize(raw);
         match redact::redact(&clean) {
-            Some(safe) => Self { safe: safe.into(), whole: Some(Arc::new(Whole(clean.into()))) },
-            None => Self { safe: clean.into(), whole: None },
+            Some(safe) => Self { safe: shared(&safe), whole: Some(Arc::new(Whole(clean.into()))) },
+            None => Self { safe: shared(&clean), whole: None },
         }
     }
 
@@ -52,7 +54,7 @@ impl Text {
         let clean = clean::name(raw);
         let safe =
             if clean.contains("://") { redact::redact(&clean).map(|safe| clean::name(&safe).into()) } else { None };
-        Self { safe: safe.unwrap_or_else(|| clean.into()), whole: None }
+        Self { safe: safe.unwrap_or_else(|| shared(&clean)), whole: None }
     }
 
     /// A text that is a credential as a whole.
@@ -91,6 +93,11 @@ impl Text {
     }
 }
 
+/// Most texts of an object are empty: they share one allocation.
+fn shared(text: &str) -> Arc<str> {
+    if text.is_empty() { Arc::default() } else { Arc::from(text) }
+}
+
 /// A text on one line: every run of white space becomes one space.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(['\n', '\t']) && !text.contains("  ") {
@@ -122,6 +129,14 @@ impl Ord for Text {
 impl Hash for Text {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.safe.hash(state);
+    }
+}
+
+impl Weigh for Text {
+    fn heap(&self) -> usize {
+        // Two counts are before the text.
+        let of = |len: usize| if len == 0 { 0 } else { allocation(len + 2 * size_of::<usize>()) };
+        of(self.safe.len()) + self.whole.as_ref().map_or(0, |whole| of(size_of::<Whole>()) + allocation(whole.0.len()))
     }
 }
 

@@ -33,8 +33,8 @@ variants!(log_kind, LOG_KINDS, LogKind,
     PodSeen PodDelete PodRemove AdmissionDenied SandboxCreating SandboxFailed SyncError Startup Killing ContainerFinished
     PlegEvent
     LoopBlocked PlegTrouble Other Output);
-variants!(state, STATES, SourceState, Off Connecting Live Retrying Forbidden Ended);
-variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed Other);
+variants!(state, STATES, SourceState, Off Connecting Live Degraded Retrying Forbidden Ended);
+variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed TooLarge Other);
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,
@@ -64,7 +64,10 @@ fn every_variant_has_a_line() {
         let mut error = |e: &SourceError| seen.insert(("error", error_kind(&e.kind)));
         match &observation.fact {
             Fact::SourceState(s) => {
-                if let SourceState::Retrying { error: e, .. } | SourceState::Forbidden { error: e } = s {
+                if let SourceState::Degraded { error: e, .. }
+                | SourceState::Retrying { error: e, .. }
+                | SourceState::Forbidden { error: e } = s
+                {
                     error(e);
                 }
                 seen.insert(("state", state(s)));

@@ -350,3 +350,19 @@ fn tempdir(name: &str) -> PathBuf {
     std::fs::create_dir_all(&path).unwrap();
     path
 }
+
+/// A folder that somebody else made is read with the user's rights, and shows nothing from outside of it.
+#[test]
+fn no_link_leads_out_of_a_folder() {
+    let dir = std::env::temp_dir().join(format!("kpodtrace-import-links-{}", std::process::id()));
+    std::fs::create_dir_all(dir.join("in")).unwrap();
+    let secret = r#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"hunter2","namespace":"d","uid":"u"}}]}"#;
+    std::fs::write(dir.join("secret.json"), secret).unwrap();
+    for target in [dir.join("secret.json"), "../secret.json".into()] {
+        _ = std::fs::remove_file(dir.join("in/pods.json"));
+        std::os::unix::fs::symlink(&target, dir.join("in/pods.json")).unwrap();
+        let error = import(&dir.join("in")).unwrap_err().to_string();
+        assert!(error.contains("is a link out of the folder") && !error.contains("hunter2"), "{error}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}

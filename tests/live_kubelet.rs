@@ -547,7 +547,8 @@ async fn bodies_have_a_limit_compressed_or_not() {
     assert!(told.tried.contains("the answer is larger than 64 MiB"), "{told:?}");
     fake.replies("/configz", [Reply::Gzip(vec![b' '; 65 << 20])]);
     let told = error(failure(ConfigzSource::new(client.clone()), Source::KubeletConfig).await);
-    assert!(told.tried.contains("the answer is larger than 64 MiB"), "{told:?}");
+    assert!(told.tried.contains("the answer is larger than 1 MiB"), "{told:?}");
+    assert_eq!(told.kind, ErrorKind::TooLarge);
     fake.replies("/configz", [Reply::Gzip(br#"{"kubeletconfig":{"maxPods":9}}"#.to_vec())]);
     run(
         ConfigzSource::new(client),
@@ -555,6 +556,41 @@ async fn bodies_have_a_limit_compressed_or_not() {
         |fact| matches!(fact, Fact::KubeletConfig(c) if c.max_pods == Some(9)),
     )
     .await;
+}
+
+/// Sixty thousand pods were nearly a gigabyte; now as many are kept as the source's share holds.
+#[tokio::test]
+async fn more_pods_than_there_is_room_for_are_left_out_and_said() {
+    let (fake, client) = trusted().await;
+    let client = client.with_deadline(Duration::from_secs(60));
+    let pod = |n: usize| {
+        format!(
+            r#"{{"metadata":{{"name":"p{n}","namespace":"n","uid":"u{n}"}},"spec":{{"containers":[{{"name":"a"}}]}}}}"#
+        )
+    };
+    let page = |count: usize| {
+        let pods: Vec<_> = (0..count).map(pod).collect();
+        Reply::Gzip(format!(r#"{{"kind":"PodList","items":[{}]}}"#, pods.join(",")).into_bytes())
+    };
+    fake.replies("/pods", [page(60_000), page(10)]);
+    let degraded = |fact: &Fact| match fact {
+        Fact::SourceState(SourceState::Degraded { error, .. }) => Some(error.clone()),
+        _ => None,
+    };
+    let source = PodsSource::new(client).every(Duration::from_millis(50));
+    let (mut weight, mut told, mut ends) = (0, None, 0);
+    run(source, Source::KubeletPods, |fact| {
+        weight += if ends == 0 && matches!(fact, Fact::Pod(_)) { fact.weight() } else { 0 };
+        told = degraded(fact).or(told.take());
+        ends += u32::from(matches!(fact, Fact::EpochEnd));
+        // The next list has room for all: it is whole again.
+        told.is_some() && ends > 0 && matches!(fact, Fact::SourceState(SourceState::Live { .. }))
+    })
+    .await;
+    let told = told.unwrap();
+    assert_eq!(told.kind, ErrorKind::TooLarge);
+    assert!(told.tried.contains("objects left out: more than 20MiB, the share of kubelet-pods"), "{told:?}");
+    assert!(weight <= 20 << 20 && weight > 10 << 20, "{weight}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod values;
 
 pub use values::At;
-use values::{parse_at, parse_named, parse_now, parse_speed, parse_wait};
+use values::{parse_at, parse_memory, parse_named, parse_now, parse_speed, parse_wait};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,6 +56,10 @@ pub struct Input {
     /// A team's own runbook files, besides those of /etc/kpodtrace/runbook.d; may be given several times
     #[arg(long, global = true, value_name = "DIR")]
     pub runbook: Vec<PathBuf>,
+    /// Memory to use at most, such as 512MiB or 2GiB. A source that reports more is degraded: it leaves objects out and
+    /// says so. An input that needs more, or is more than twice as large once decompressed, is refused
+    #[arg(long, global = true, value_name = "SIZE", default_value = "256MiB", value_parser = parse_memory)]
+    pub max_memory: u64,
     /// How to observe this node, where no input is given.
     #[command(flatten)]
     pub live: LiveArgs,

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use crate::time::{ClockTime, Time, TimeDelta};
 
+use crate::weight::LEAST_MEMORY;
+
 /// A moment of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
@@ -65,6 +67,19 @@ pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
+/// `256MiB`, `1GiB`, `512M`, and the units of Kubernetes, `256Mi`: all of 1024; at least [`LEAST_MEMORY`].
+pub(super) fn parse_memory(text: &str) -> Result<u64, String> {
+    let expected = || format!("expected a size of at least {}MiB, such as 512MiB or 2GiB", LEAST_MEMORY >> 20);
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "M" | "Mi" | "MiB" | "MB" => 1 << 20,
+        "G" | "Gi" | "GiB" | "GB" => 1 << 30,
+        _ => return Err(expected()),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    bytes.filter(|bytes| *bytes >= LEAST_MEMORY).ok_or_else(expected)
+}
+
 /// `3s`, `500ms`, `1m`.
 pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -102,6 +117,15 @@ mod tests {
         assert_eq!([ms("3s"), ms("500ms"), ms("1m"), ms("2")], [Some(3000), Some(500), Some(60_000), Some(2000)]);
         for wrong in ["", "s", "-1s", "1d", "2h", "NaNs"] {
             assert_eq!(ms(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory() {
+        assert_eq!(parse_memory("256MiB"), Ok(256 << 20));
+        assert_eq!([parse_memory("96M"), parse_memory("2Gi")], [Ok(96 << 20), Ok(2 << 30)]);
+        for wrong in ["", "256", "95MiB", "1KiB", "-1GiB", "99999999999GiB", "MiB", "1.5GiB"] {
+            assert!(parse_memory(wrong).is_err_and(|why| why.contains("at least 96MiB")), "{wrong}");
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failur
         }
         let own = runbook::own(input)?;
         let (failed, failure) = sync_channel(1);
-        let mut watcher = Watcher { observed: live::begin(&input.live)?, log: None, failed, stopped: false };
+        let mut watcher = Watcher { observed: live::begin(input)?, log: None, failed, stopped: false };
         watcher.observed.live.diagnose_with(own);
         let ended = show(Box::new(watcher), options);
         return failure.try_recv().map_or(ended, Err);

@@ -74,7 +74,8 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
         Asked::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
         _ => None,
     });
-    let mut session = Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default())?;
+    let mut session =
+        Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
     session.diagnose_with(own);
     for skipped in session.skipped() {
         out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));

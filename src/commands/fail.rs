@@ -105,8 +105,14 @@ impl From<RecordError> for Failure {
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         let fix = match &error {
+            ImportError::Read { error, .. } if error.kind() == io::ErrorKind::InvalidInput => {
+                "give a file, a folder or a pipe that ends"
+            }
             ImportError::Read { .. } => "check the name, and that you may read it",
-            ImportError::TooLarge { .. } => "give a smaller part of it, such as one namespace",
+            ImportError::TooLarge { .. } | ImportError::TooMuch { .. } => {
+                "raise --max-memory, or give a smaller part of it, such as one namespace"
+            }
+            ImportError::Ratio { .. } => "decompress it yourself and give the result",
             ImportError::UnknownFolder { .. } => "give the folder that holds pods.json or api-pods.jsonl itself",
             ImportError::NotObjects { .. } => {
                 "give a recording, or what this prints: kubectl get pods,events,nodes -A -o json"

@@ -54,7 +54,7 @@ fn read(input: &Input, own: Option<Arc<Runbook>>) -> Result<Session, Failure> {
         return Err(Failure::usage("an input is needed here", "--from PATH"));
     };
     let progress = Progress::of(path);
-    let mut session = Session::open(path)?;
+    let mut session = Session::open_within(path, input.max_memory)?;
     session.diagnose_with(own);
     if let Some(at) = input.at {
         let to = resolve(at, session.span())?;

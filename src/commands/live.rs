@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::progress::StatusLine;
 use super::{Failure, out};
-use crate::cli::{Input, LiveArgs};
-use crate::observation::Source;
+use crate::cli::Input;
+use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
 use crate::observe::{CREDENTIAL, Guest, LogReader, Plan, Started, Wants, room, start};
@@ -106,7 +106,7 @@ impl Observed {
 
 /// Looks at the node and starts its sources; waits until each has answered or given up, as long as was asked for.
 pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Failure> {
-    let mut observed = begin(&input.live)?;
+    let mut observed = begin(input)?;
     observed.live.diagnose_with(own);
     if input.at.is_some() {
         return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
@@ -133,7 +133,8 @@ pub fn blind(moment: &Moment) -> Failure {
 }
 
 /// Looks at the node and starts its sources.
-pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
+pub fn begin(input: &Input) -> Result<Observed, Failure> {
+    let args = &input.live;
     let wants = Wants {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
@@ -144,6 +145,7 @@ pub fn begin(args: &LiveArgs) -> Result<Observed, Failure> {
         kubelet_endpoint: args.kubelet_endpoint,
         kubelet_certificate: args.kubelet_certificate.clone(),
         insecure_kubelet: args.insecure_kubelet,
+        budget: Budget::new(input.max_memory),
     };
     let guest = Guest::become_one();
     let plan = Plan::make(&wants, environment()?);

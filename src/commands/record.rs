@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::{Failure, Outcome, live, out};
 use crate::cli::{Input, RecordArgs};
-use crate::record::import::import;
+use crate::record::import::import_within;
 use crate::record::{Header, MAX_LINE_LEN, RecordError, Writer, create_file, create_stdout};
 use crate::session::{Recorded, Recorder, write_recording};
 
@@ -20,7 +20,7 @@ pub(super) fn run(input: &Input, args: &RecordArgs) -> Result<Outcome, Failure> 
     if input.at.is_some() {
         return Err(Failure::usage("--at with record: a recording holds the whole input", "leave --at away"));
     }
-    let imported = import(path)?;
+    let imported = import_within(path, input.max_memory)?;
     for skipped in &imported.skipped {
         out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
     }
@@ -59,7 +59,7 @@ fn observe(input: &Input, args: &RecordArgs) -> Result<Outcome, Failure> {
         let set = signal_hook::flag::register(signal, Arc::clone(&stop));
         set.map_err(|why| Failure::unseen(format!("waiting for signals: {why}"), ""))?;
     }
-    let mut observed = live::begin(&input.live)?;
+    let mut observed = live::begin(input)?;
     let header = Header::new(observed.node.as_str().into(), Time::now());
     observed.live.record(Recorder::new(create(args, &header)?));
     let until = args.time.map_or("Ctrl-C ends it".to_owned(), |time| format!("for {}s", time.as_secs_f64()));

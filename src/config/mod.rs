@@ -14,6 +14,7 @@ use thiserror::Error;
 
 pub use print::toml_text;
 
+use crate::named_file;
 use crate::tui::{Action, Key, Keymap, Look, Options};
 use crate::view::{Column, Filter, Sort};
 
@@ -134,6 +135,9 @@ impl Default for Config {
     }
 }
 
+/// Longest file of configuration, bytes.
+const MAX_FILE: u64 = 1 << 20;
+
 impl Config {
     /// What the files say, the first before the others; a file that is not there says nothing. One that this user may not
     /// read is none of his: `sudo -u` and `su` leave another one's HOME in place, and a node that is sick is no place to
@@ -145,7 +149,7 @@ impl Config {
         let mut config = Self::default();
         for path in files.iter().rev() {
             let file = path.display().to_string();
-            match std::fs::read_to_string(path) {
+            match named_file::text(path, MAX_FILE) {
                 Ok(content) => config.take(&file, &content)?,
                 Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
                 Err(why) if why.kind() == io::ErrorKind::PermissionDenied => config.closed.push(file),

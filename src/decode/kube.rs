@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::items::{Item, ListSplitter};
 use super::{DecodeError, nullable};
 use crate::objects::{Event, Lease, Node, Pod};
 
@@ -29,16 +30,38 @@ pub enum Object {
 /// # Errors
 /// When the text is not a Kubernetes object.
 pub fn objects(json: &str) -> Result<Vec<Object>, DecodeError> {
+    let mut all = Vec::new();
+    let kind = each_object(json, &mut |object| all.push(object))?;
+    Ok(if kind.ends_with("List") { all } else { vec![object(json, &kind)] })
+}
+
+/// The items of a list, one after another; gives the kind of the list, or of the one object that the text is.
+///
+/// # Errors
+/// When the text is not a Kubernetes object.
+fn each_object(json: &str, take: &mut impl FnMut(Object)) -> Result<String, DecodeError> {
+    // The kind may stand behind the items.
     #[derive(Deserialize)]
     struct List {
         kind: String,
-        #[serde(default, deserialize_with = "nullable")]
-        items: Vec<Box<RawValue>>,
     }
-    let list: List = serde_json::from_str(json)?;
-    match list.kind.strip_suffix("List") {
-        Some(kind) => Ok(list.items.iter().map(|item| object(item.get(), kind)).collect()),
-        None => Ok(vec![object(json, &list.kind)]),
+    let List { kind } = serde_json::from_str(json)?;
+    if let Some(listed) = kind.strip_suffix("List") {
+        let mut splitter = ListSplitter::default();
+        splitter.push(json.as_bytes(), &mut |raw| take(item(raw, listed)))?;
+        splitter.finish()?;
+    }
+    Ok(kind)
+}
+
+/// One item of a list that was taken apart; `listed` is the kind of what does not say its own.
+pub fn item(item: Item<'_>, listed: &str) -> Object {
+    match item {
+        Item::TooLong => Object::Unreadable(DecodeError::TooLarge),
+        Item::Json(json) => match std::str::from_utf8(json) {
+            Ok(json) => object(json, listed),
+            Err(_) => Object::Unreadable(DecodeError::Shape("an object that is not UTF-8")),
+        },
     }
 }
 

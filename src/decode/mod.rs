@@ -10,6 +10,7 @@ mod ctr_active;
 mod failure;
 mod go;
 mod health;
+mod items;
 mod kernel;
 mod klog;
 mod kube;
@@ -30,9 +31,10 @@ pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
 pub use go::{go_duration, go_unquote};
 pub use health::{health_answer, health_response};
+pub use items::{Item, ListHead, ListMeta, ListSplitter, MAX_ITEM};
 pub use kernel::{kernel_entry, kernel_line};
 pub use klog::{Joiner, Record, Severity, klog};
-pub use kube::{Object, WatchEvent, objects, watch_event};
+pub use kube::{Object, WatchEvent, item, objects, watch_event};
 pub use kubelet_log::{every_kubelet_entry, kubelet_entries};
 pub use logfmt::{RuntimeLine, every_runtime_entry, runtime_line};
 pub use manifest::{Manifest, manifest};
@@ -54,6 +56,9 @@ pub enum DecodeError {
         /// Column of the line, from 1.
         column: usize,
     },
+    /// It would take more memory than a single object may.
+    #[error("an object too large to be read")]
+    TooLarge,
     /// Readable, and not what was looked for.
     #[error("{0}")]
     Shape(&'static str),

@@ -89,7 +89,13 @@ impl Snapshot {
         let mut out = Vec::new();
         // A source that was given up, or refused, is told as such and waits for nothing.
         let tried = |facts: &SourceFacts| {
-            matches!(facts.state, SourceState::Connecting | SourceState::Live { .. } | SourceState::Retrying { .. })
+            matches!(
+                facts.state,
+                SourceState::Connecting
+                    | SourceState::Live { .. }
+                    | SourceState::Degraded { .. }
+                    | SourceState::Retrying { .. }
+            )
         };
         for (&source, facts) in self.sources.iter().filter(|(_, facts)| tried(facts)) {
             for (&call, calls) in &facts.calls {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Listing, Model, SourceFacts, Trail};
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, Fact, Observation, Sandbox, Source, SourceState, Stamp, StaticPod};
+use crate::observation::{Container, Fact, Observation, Sandbox, Source, Stamp, StaticPod};
 use crate::text::Text;
 
 impl Model {
@@ -21,8 +21,9 @@ impl Model {
         self.newest = self.newest.max(Some(stamp.wall));
         match fact {
             Fact::SourceState(state) => {
-                let (was, is) = (source.is_live(), matches!(state, SourceState::Live { .. }));
+                let was = (source.is_live(), source.is_whole());
                 source.set_state(state, &stamp);
+                let is = (source.is_live(), source.is_whole());
                 // What a source does not say means something only while it is live.
                 if was != is
                     && matches!(stamp.source, Source::ApiPods | Source::ApiEvents | Source::Cri | Source::KubeletPods)

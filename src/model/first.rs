@@ -2,8 +2,9 @@
 //! It must not know how long that may take.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::Model;
+use super::{Model, SourceFacts};
 use crate::observation::{Source, SourceState, Time};
 
 /// A source that has not yet told all that it has to tell at first, and has not failed.
@@ -22,13 +23,18 @@ pub struct FirstList {
 }
 
 impl Model {
+    /// Every source that has said anything.
+    pub fn sources(&self) -> &BTreeMap<Source, Arc<SourceFacts>> {
+        &self.sources
+    }
+
     /// The sources whose first list is under way.
     pub fn first_lists(&self) -> BTreeMap<Source, FirstList> {
         let mut out = BTreeMap::new();
         for (source, facts) in &self.sources {
             let live = match facts.state {
                 SourceState::Connecting => false,
-                SourceState::Live { .. } => true,
+                SourceState::Live { .. } | SourceState::Degraded { .. } => true,
                 _ => continue,
             };
             if live && self.has_begun(*source) {

@@ -119,7 +119,7 @@ impl Model {
     }
 
     pub(super) fn heard(&self) -> Heard {
-        let live = |source| self.sources.get(&source).is_some_and(|s| s.is_live());
+        let live = |source| self.sources.get(&source).is_some_and(|s| s.is_whole());
         Heard {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
             kubelet: self.kubelet_pods.is_complete() && live(Source::KubeletPods),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::observation::{LogEntry, LogKind, Source, Time};
 use crate::text::{Message, Text};
+use crate::weight::Weigh;
 
 /// Different lines kept of one pod and source.
 const OF_POD: usize = 12;
@@ -41,6 +42,12 @@ pub struct Line {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Lines(BTreeMap<Source, VecDeque<Line>>);
+
+impl Weigh for Lines {
+    fn heap(&self) -> usize {
+        self.iter().map(|line| size_of::<Line>() + line.text.heap() + line.container.heap()).sum()
+    }
+}
 
 impl Lines {
     /// Takes in a line; false when its entry has no text that is kept.

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::lines::Lines;
 use crate::observation::{LogEntry, LogKind, Source, Span, Time};
 use crate::text::{Message, Text};
+use crate::weight::Weigh;
 
 /// Pods of which log and span facts are kept at least; the ones silent for longest go first.
 const PODS_KEPT: usize = 2048;
 /// As many more are kept until all of them go at once: to find the oldest costs a pass over all.
 const PODS_MORE: usize = 512;
+/// Bytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
+const BYTES_KEPT: usize = 12 << 20;
 /// Traces remembered while spans of the same trace may still arrive in another batch.
 const TRACES_KEPT: usize = 128;
 
@@ -39,6 +42,17 @@ pub struct PodLog {
     /// The last kill: container and grace in seconds.
     pub killing: Option<(Time, Text, i64)>,
     last: Option<Time>,
+}
+
+impl Weigh for PodLog {
+    fn heap(&self) -> usize {
+        let denied = self.denied.as_ref().map_or(0, |(_, reason, message)| reason.heap() + message.heap());
+        let seen = self.seen.as_ref().map_or(0, |(_, text)| text.heap());
+        let denied = denied + seen;
+        let texts = [&self.sandbox_failed, &self.sync_error];
+        let texts = texts.into_iter().flatten().map(|(_, text)| text.heap()).sum::<usize>();
+        denied + texts + self.killing.as_ref().map_or(0, |(_, container, _)| container.heap()) + size_of::<Self>()
+    }
 }
 
 impl PodLog {
@@ -105,6 +119,20 @@ pub struct Logs {
     pub loop_blocked: Option<(Time, Message)>,
     /// When PLEG last complained, and of what.
     pub pleg_trouble: Option<(Time, Message)>,
+    #[serde(skip)]
+    of_pods: Bytes,
+    #[serde(skip)]
+    of_lines: Bytes,
+}
+
+/// Bytes of all values of a map; none while they were not counted. Two that differ make no difference.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes(Option<usize>);
+
+impl PartialEq for Bytes {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Logs {
@@ -117,8 +145,9 @@ impl Logs {
             return None;
         }
         let pods = Arc::make_mut(&mut self.pod_lines);
+        let before = pods.get(key).map(|lines| lines.heap());
         Arc::make_mut(pods.entry(key.clone()).or_default()).take(source, entry, false);
-        evict(pods, Lines::last);
+        evict(pods, key, before, &mut self.of_lines, Lines::last);
         Some(key.clone())
     }
 
@@ -143,8 +172,8 @@ impl Logs {
         if !log.take(entry) {
             return Vec::new();
         }
-        self.pods.insert(key.clone(), Arc::new(log));
-        evict(&mut self.pods, |log| log.last);
+        let before = self.pods.insert(key.clone(), Arc::new(log)).map(|log| log.heap());
+        evict(&mut self.pods, key, before, &mut self.of_pods, |log| log.last);
         vec![key.clone()]
     }
 
@@ -183,7 +212,7 @@ impl Logs {
             "syncTerminatingPod" => spans.terminating = Some((span.begin, span.end)),
             _ => {}
         }
-        evict(&mut self.spans, |s| s.last_sync.map(|(_, end, _)| end));
+        evict_one(&mut self.spans, |s| s.last_sync.map(|(_, end, _)| end));
         Some(uid)
     }
 
@@ -207,10 +236,60 @@ impl Logs {
     }
 }
 
-fn evict<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option<Time>) {
-    if map.len() > PODS_KEPT + PODS_MORE {
-        let mut all: Vec<(Option<Time>, Text)> = map.iter().map(|(key, v)| (last(v), key.clone())).collect();
-        all.sort();
-        all.into_iter().take(PODS_MORE).for_each(|(_, oldest)| _ = map.remove(&oldest));
+/// Takes out what is oldest while there is too much; what `changed` had weighed `before`.
+fn evict<V: Weigh>(
+    map: &mut BTreeMap<Text, Arc<V>>,
+    changed: &Text,
+    before: Option<usize>,
+    bytes: &mut Bytes,
+    last: impl Fn(&V) -> Option<Time>,
+) {
+    let all = |map: &BTreeMap<Text, Arc<V>>| map.values().map(|v| v.heap()).sum();
+    let now = map.get(changed).map_or(0, |v| v.heap());
+    let mut held = bytes.0.map_or_else(|| all(map), |held| held.saturating_sub(before.unwrap_or(0)) + now);
+    if map.len() > PODS_KEPT + PODS_MORE || held > BYTES_KEPT {
+        // Many at once: to find the oldest costs a pass over all.
+        let mut oldest: Vec<(Option<Time>, Text)> = map.iter().map(|(key, v)| (last(v), key.clone())).collect();
+        oldest.sort();
+        for (_, key) in oldest {
+            if map.len() <= PODS_KEPT.max(1) && held <= BYTES_KEPT / 8 * 7 || map.len() == 1 {
+                break;
+            }
+            held = held.saturating_sub(map.remove(&key).map_or(0, |gone| gone.heap()));
+        }
+    }
+    bytes.0 = Some(held);
+}
+
+fn evict_one<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option<Time>) {
+    if map.len() > PODS_KEPT {
+        evict_oldest(map, last);
+    }
+}
+
+fn evict_oldest<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option<Time>) -> Option<Arc<V>> {
+    let oldest = map.iter().min_by_key(|(_, v)| last(v)).map(|(key, _)| key.clone())?;
+    map.remove(&oldest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bounded_in_bytes_over_all_pods_and_the_newest_stay() {
+        let mut logs = Logs::default();
+        for n in 0..20_000 {
+            let at = Time::from_timestamp(n, 0).unwrap();
+            let what =
+                LogKind::Other { message: format!("{} {}", "x".repeat(4000), "y".repeat(n as usize % 90)).into() };
+            let entry =
+                LogEntry { at, severe: true, pod: format!("n/p{}", n % 3000).into(), uid: Text::default(), what };
+            logs.line(Source::KubeletLog, &entry);
+        }
+        let held: usize = logs.pod_lines.values().map(|lines| lines.heap()).sum();
+        assert!(held <= BYTES_KEPT && held > BYTES_KEPT / 2, "{held}");
+        assert_eq!(logs.of_lines.0, Some(held), "what is counted is what there is");
+        assert!(logs.pod_lines.contains_key("n/p1999"), "the newest");
     }
 }

@@ -146,8 +146,13 @@ impl SourceFacts {
         self.calls.values().filter_map(|c| c.unanswered_since).min()
     }
 
-    /// True while the source is believed: live, whatever a single call does.
+    /// True while the source is believed: live, whatever a single call does. Of one that is degraded, what it reports is.
     pub fn is_live(&self) -> bool {
+        matches!(self.state, SourceState::Live { .. } | SourceState::Degraded { .. })
+    }
+
+    /// True while nothing of it is left out, so that what it does not report is absent.
+    pub fn is_whole(&self) -> bool {
         matches!(self.state, SourceState::Live { .. })
     }
 }

@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, SeqAccess, Visitor, value::MapAccessDeserializ
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::MapAccess};
 
 use crate::text::Text;
+use crate::weight::Weigh;
 
 /// An entry of a bounded list.
 pub trait Entry: Sized {
@@ -129,6 +130,12 @@ fn grouped(count: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+impl<T: Entry + Weigh, const MOST: usize> Weigh for Bounded<T, MOST> {
+    fn heap(&self) -> usize {
+        self.kept.heap()
+    }
 }
 
 impl<T: Entry, const MOST: usize> Default for Bounded<T, MOST> {

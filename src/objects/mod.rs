@@ -26,6 +26,8 @@ macro_rules! slim {
                 pub $field: $ty,
             )*
         }
+
+        crate::weight::weighs!($name: $($field),*);
     };
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::limits::{RESOURCES, SUMMED_RESOURCES};
 use super::{Quantity, is_default, nullable};
 use crate::text::Text;
+use crate::weight::{Weigh, allocation};
 
 /// What is counted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,6 +105,16 @@ impl Resources {
     /// True when nothing is listed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Weigh for Resources {
+    fn heap(&self) -> usize {
+        let names = self.0.iter().map(|(resource, _)| match resource {
+            Resource::Other(name) => name.heap(),
+            _ => 0,
+        });
+        allocation(self.0.capacity() * size_of::<(Resource, Quantity)>()) + names.sum::<usize>()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Owns what can be observed of a node: additive values with their stamps, the format that recordings are made of.
 //! It must not do I/O, read the clock, or know what anybody concludes from an observation.
 
+mod budget;
 mod cri;
 mod fact;
 mod images;
@@ -10,7 +11,9 @@ mod queue;
 mod source;
 mod stamp;
 mod vitals;
+mod weight;
 
+pub use budget::{Admission, Budget, Ledger, size};
 pub use cri::{Container, ContainerPhase, Pull, RuntimeCondition, RuntimeStatus, Sandbox};
 pub use fact::{Decoded, Fact, Observation};
 pub use images::{FilesystemUsage, Image, ImageFs};

@@ -8,6 +8,9 @@ use super::{Fact, Observation, Source};
 /// Log lines and spans that may wait, over all sources; what comes beyond is dropped and counted.
 pub const QUEUE_LOSSY_CAPACITY: usize = 4096;
 
+/// Slots and keys beyond twice those in use that may be out of use before they are taken out.
+const SPARE: usize = 1024;
+
 type Key = (Source, u32, &'static str, String);
 
 /// A queue whose length is bounded by what there is to know, not by how fast it changes.
@@ -15,9 +18,11 @@ type Key = (Source, u32, &'static str, String);
 /// A later value of the same key replaces an earlier one that still waits, and takes its place at the end. The end of a
 /// listing is a barrier: nothing moves past it, or the listing would seem to lack what it had. The begin of a new epoch
 /// throws away what still waits of the source's older epochs, log lines and spans apart.
+///
+/// `T` is carried along with each observation, and dropped with it.
 #[derive(Debug)]
-pub struct Queue {
-    slots: VecDeque<Option<Observation>>,
+pub struct Queue<T = ()> {
+    slots: VecDeque<Option<(Observation, T)>>,
     /// Index of the first slot, counted from the beginning of time.
     base: usize,
     latest: HashMap<Key, usize>,
@@ -28,13 +33,25 @@ pub struct Queue {
     dropped: BTreeMap<Source, u64>,
 }
 
-impl Default for Queue {
+impl<T> Default for Queue<T> {
     fn default() -> Self {
         Self::with_lossy_capacity(QUEUE_LOSSY_CAPACITY)
     }
 }
 
 impl Queue {
+    /// Adds an observation.
+    pub fn push(&mut self, observation: Observation) {
+        self.push_with(observation, ());
+    }
+
+    /// Takes the oldest observation that waits.
+    pub fn pop(&mut self) -> Option<Observation> {
+        self.pop_with().map(|(observation, ())| observation)
+    }
+}
+
+impl<T> Queue<T> {
     /// A queue that holds at most `capacity` log lines and spans.
     pub fn with_lossy_capacity(capacity: usize) -> Self {
         Self {
@@ -48,8 +65,8 @@ impl Queue {
         }
     }
 
-    /// Adds an observation.
-    pub fn push(&mut self, observation: Observation) {
+    /// Adds an observation, and what belongs to it.
+    pub fn push_with(&mut self, observation: Observation, with: T) {
         let source = observation.stamp.source;
         if observation.fact.may_be_dropped() {
             if self.lossy >= self.capacity {
@@ -73,20 +90,38 @@ impl Queue {
                 }
             }
         }
-        self.slots.push_back(Some(observation));
+        self.slots.push_back(Some((observation, with)));
         self.filled += 1;
+        if self.slots.len().max(self.latest.len()) > SPARE + 2 * self.filled {
+            self.compact();
+        }
     }
 
-    /// Takes the oldest observation that waits.
-    pub fn pop(&mut self) -> Option<Observation> {
+    /// Takes out the slots that were emptied and the keys of what was taken: one value that changes all the time, or ever
+    /// new ones, must not let either grow while the model is slow.
+    fn compact(&mut self) {
+        let mut moved = Vec::with_capacity(self.slots.len());
+        let mut to = 0;
+        for slot in &self.slots {
+            moved.push(slot.is_some().then_some(self.base + to));
+            to += usize::from(slot.is_some());
+        }
+        let base = self.base;
+        let at = |old: usize| old.checked_sub(base).and_then(|i| moved.get(i).copied().flatten());
+        self.latest.retain(|_, index| at(*index).map(|new| *index = new).is_some());
+        self.slots.retain(Option::is_some);
+    }
+
+    /// Takes the oldest observation that waits, and what belongs to it.
+    pub fn pop_with(&mut self) -> Option<(Observation, T)> {
         while let Some(slot) = self.slots.pop_front() {
             self.base += 1;
-            if let Some(observation) = slot {
+            if let Some(slot) = slot {
                 self.filled -= 1;
-                if observation.fact.may_be_dropped() {
+                if slot.0.fact.may_be_dropped() {
                     self.lossy -= 1;
                 }
-                return Some(observation);
+                return Some(slot);
             }
         }
         self.latest.clear();
@@ -116,8 +151,8 @@ impl Queue {
     fn forget_older(&mut self, source: Source) {
         self.latest.retain(|key, _| key.0 != source);
         for slot in &mut self.slots {
-            if slot.as_ref().is_some_and(|o| o.stamp.source == source && !o.fact.may_be_dropped() && is_listed(&o.fact))
-            {
+            let older = |o: &Observation| o.stamp.source == source && !o.fact.may_be_dropped() && is_listed(&o.fact);
+            if slot.as_ref().is_some_and(|(observation, _)| older(observation)) {
                 *slot = None;
                 self.filled -= 1;
             }
@@ -173,6 +208,24 @@ mod tests {
         let facts = vec![pod("a", "1"), pod("b", "1"), pod("a", "2"), pod("a", "3"), Fact::PodGone("b".into())];
         assert_eq!(run(facts, &mut queue), vec![pod("a", "3"), Fact::PodGone("b".into())]);
         assert!(queue.take_dropped().is_empty());
+    }
+
+    #[test]
+    fn what_changes_all_the_time_takes_no_more_room_than_once() {
+        let mut queue = Queue::default();
+        let mut seq = Sequencer::new(Source::ApiPods);
+        for n in 0..10_000 {
+            for uid in ["a", "b"] {
+                queue.push(Observation { stamp: seq.stamp(0, at(0)), fact: pod(uid, &n.to_string()) });
+            }
+            // And ever new ones, which are taken.
+            queue.push(Observation { stamp: seq.stamp(0, at(0)), fact: pod(&format!("new-{n}"), "") });
+            queue.pop();
+        }
+        assert!(queue.slots.len() <= 2 * SPARE && queue.latest.len() <= 3 * SPARE, "{}", queue.latest.len());
+        let all: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|o| o.fact).collect();
+        let last = |uid: &str| all.iter().filter(|f| **f == pod(uid, "9999")).count();
+        assert_eq!((last("a"), last("b"), all.iter().filter(|f| f.key() == Some(("pod", "a"))).count()), (1, 1, 1));
     }
 
     #[test]

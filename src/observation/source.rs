@@ -123,6 +123,13 @@ pub enum SourceState {
         /// Since when without a break.
         since: Time,
     },
+    /// Answers, and more than is kept: objects were left out.
+    Degraded {
+        /// Since when it answers without a break.
+        since: Time,
+        /// What was left out, and what to do.
+        error: SourceError,
+    },
     /// Failed; will be tried again.
     Retrying {
         /// When the next try is due, if that is planned.
@@ -163,6 +170,8 @@ pub enum ErrorKind {
     Denied,
     /// The answer could not be understood.
     Malformed,
+    /// More came than is read or kept.
+    TooLarge,
     /// Anything else.
     #[serde(other)]
     Other,

@@ -1,12 +1,26 @@
-//! Owns how a source says what it learned: stamps, epochs, its state and its timed calls.
+//! Owns how a source says what it learned: stamps, epochs, its state and its timed calls, within its share of memory.
 //! It must not decide when to retry; the supervisor does.
 
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use super::Clock;
-use crate::observation::{Call, Fact, Observation, Sequencer, Source, SourceError, SourceState};
+use super::pump::Inlet;
+use crate::observation::{
+    Admission, Budget, Call, ErrorKind, Fact, Ledger, Observation, Sequencer, Source, SourceError, SourceState, size,
+};
+
+/// Why objects are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The source's share of memory is full.
+    Share,
+    /// A single object is larger than is read.
+    Object,
+    /// A list is longer than is read.
+    List,
+}
 
 /// One source's way out. Waits when the channel is full: a source reads no faster than the pump takes.
 #[derive(Debug)]
@@ -14,23 +28,67 @@ pub struct Outlet {
     source: Source,
     sequencer: Sequencer,
     clock: Clock,
-    tx: mpsc::Sender<Observation>,
+    tx: Inlet,
     state: Option<SourceState>,
     verified: bool,
     /// Whether more may come that would be dropped where it must wait; none says that nothing is dropped.
     room: Option<watch::Receiver<bool>>,
+    budget: Budget,
+    ledger: Ledger,
+    left: Left,
+}
+
+/// What was left out.
+#[derive(Debug, Default)]
+struct Left {
+    /// Facts that the share had no room for, and objects of a watch that were too large, since the last list began.
+    facts: u64,
+    /// Of the last list of a source that keeps its own.
+    listed: u64,
+    why: Option<LeftOut>,
+    /// The count is reported again when it is this high.
+    next: u64,
+}
+
+impl Left {
+    fn count(&self) -> u64 {
+        self.facts.saturating_add(self.listed)
+    }
 }
 
 impl Outlet {
     /// The way out of `source`.
-    pub fn new(source: Source, clock: Clock, tx: mpsc::Sender<Observation>) -> Self {
-        Self { source, sequencer: Sequencer::new(source), clock, tx, state: None, verified: true, room: None }
+    pub fn new(source: Source, clock: Clock, tx: impl Into<Inlet>) -> Self {
+        let budget = Budget::default();
+        Self {
+            source,
+            sequencer: Sequencer::new(source),
+            clock,
+            tx: tx.into(),
+            state: None,
+            verified: true,
+            room: None,
+            budget,
+            ledger: Ledger::new(budget.share(source)),
+            left: Left::default(),
+        }
     }
 
     /// The same into a pump that has [`super::Pump::room`] or has not.
     #[must_use]
     pub fn with_room(self, room: watch::Receiver<bool>) -> Self {
         Self { room: Some(room), ..self }
+    }
+
+    /// The same with its share of another budget.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        Self { budget, ledger: Ledger::new(budget.share(self.source)), ..self }
+    }
+
+    /// Bytes that this source may keep.
+    pub fn share(&self) -> u64 {
+        self.ledger.share()
     }
 
     /// Ends when nobody listens any more.
@@ -44,12 +102,29 @@ impl Outlet {
         self.source
     }
 
-    /// Says a fact, stamped now.
+    /// Says a fact, stamped now; what there is no room for in the source's share is left out, and the source degraded.
     pub async fn say(&mut self, fact: Fact) {
+        self.say_of(fact, true).await;
+    }
+
+    /// The same of what is about this node, or is not: where there is not room for all, the former is kept.
+    pub async fn say_of(&mut self, fact: Fact, near: bool) {
+        match self.ledger.admit(&fact, near) {
+            Admission::Keep => self.send(fact).await,
+            Admission::LeaveOut => self.leave_out(1, LeftOut::Share).await,
+            Admission::Forget => {
+                if let Some(gone) = fact.gone() {
+                    self.send(gone).await;
+                }
+                self.leave_out(1, LeftOut::Share).await;
+            }
+        }
+    }
+
+    async fn send(&mut self, fact: Fact) {
         let (mono, wall) = self.clock.now();
         let stamp = self.sequencer.stamp(mono, wall);
-        // Nobody listens any more: the program is ending.
-        _ = self.tx.send(Observation { stamp, fact }).await;
+        self.tx.send(Observation { stamp, fact }).await;
     }
 
     /// Says a line of a backlog, which is read faster than anybody takes it: it waits until there is room, and is not dropped.
@@ -63,21 +138,88 @@ impl Outlet {
 
     /// A full listing begins.
     pub async fn begin_epoch(&mut self) {
+        self.ledger.begin_epoch();
+        self.left = Left { listed: self.left.listed, why: self.left.why, ..Left::default() };
         let (mono, wall) = self.clock.now();
         let stamp = self.sequencer.next_epoch(mono, wall);
-        _ = self.tx.send(Observation { stamp, fact: Fact::EpochBegin }).await;
+        self.tx.send(Observation { stamp, fact: Fact::EpochBegin }).await;
     }
 
-    /// The full listing is complete.
+    /// The full listing is complete, but for what was left out.
     pub async fn end_epoch(&mut self) {
-        self.say(Fact::EpochEnd).await;
+        self.ledger.end_epoch();
+        self.state_of_share().await;
+        self.send(Fact::EpochEnd).await;
+    }
+
+    /// So many objects were left out for a reason that is not the share's.
+    pub async fn leave_out(&mut self, count: u64, why: LeftOut) {
+        self.left.facts = self.left.facts.saturating_add(count);
+        self.left.why = Some(why);
+        if count > 0 && self.left.count() >= self.left.next {
+            self.state_of_share().await;
+        }
+    }
+
+    /// So many objects of the last list were left out: of a source that lists again and again and compares by itself.
+    pub async fn left_out_of_list(&mut self, count: u64, why: LeftOut) {
+        if count > 0 {
+            self.left.why = Some(why);
+        }
+        self.left.listed = count;
+        self.state_of_share().await;
+    }
+
+    /// How many facts were left out since the last list began.
+    pub fn left_out(&self) -> u64 {
+        self.left.facts
+    }
+
+    /// Objects were left out for which there would be room now: another list would report them.
+    pub fn wants_list(&self) -> bool {
+        self.left.facts > 0 && self.ledger.has_room()
+    }
+
+    /// Says that the source is degraded, and by how much, or no longer; nothing while it does not answer.
+    async fn state_of_share(&mut self) {
+        let count = self.left.count();
+        let since = match &self.state {
+            Some(SourceState::Live { since } | SourceState::Degraded { since, .. }) => *since,
+            _ => return,
+        };
+        if count == 0 {
+            return self.state(SourceState::Live { since }).await;
+        }
+        self.left.next = count.saturating_mul(2);
+        let error = self.degraded(count);
+        self.state(SourceState::Degraded { since, error }).await;
+    }
+
+    fn degraded(&self, count: u64) -> SourceError {
+        let (name, share, budget) = (self.source.name(), size(self.share()), size(self.budget.bytes()));
+        let objects = if count == 1 { "object" } else { "objects" };
+        let (why, fix) = match self.left.why {
+            Some(LeftOut::Share) | None => (
+                format!("more than {share}, the share of {name} in --max-memory {budget}"),
+                "raise --max-memory; find out what creates so many objects".to_owned(),
+            ),
+            Some(LeftOut::Object) => {
+                ("larger than a single object is read".to_owned(), "find out what creates such an object".to_owned())
+            }
+            Some(LeftOut::List) => (
+                "the list is longer than is read".to_owned(),
+                "check what answers there; find out what creates so many objects".to_owned(),
+            ),
+        };
+        let tried = format!("{count} {objects} left out: {why}").into();
+        SourceError { tried, kind: ErrorKind::TooLarge, fix: fix.into() }
     }
 
     /// Says the source's state, if it is news.
     pub async fn state(&mut self, state: SourceState) {
         if self.state.as_ref() != Some(&state) {
             self.state = Some(state.clone());
-            self.say(Fact::SourceState(state)).await;
+            self.send(Fact::SourceState(state)).await;
         }
     }
 
@@ -90,7 +232,7 @@ impl Outlet {
 
     /// Says that the source answers, if it did not before.
     pub async fn live(&mut self) {
-        if !matches!(self.state, Some(SourceState::Live { .. })) {
+        if !self.is_live() {
             let since = self.clock.now().1;
             self.state(SourceState::Live { since }).await;
         }
@@ -98,7 +240,7 @@ impl Outlet {
 
     /// True since [`Outlet::live`] was said.
     pub fn is_live(&self) -> bool {
-        matches!(self.state, Some(SourceState::Live { .. }))
+        matches!(self.state, Some(SourceState::Live { .. } | SourceState::Degraded { .. }))
     }
 
     /// Says that a timed call begins; the instant goes to [`Outlet::call_end`].

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, PortProof, Root, Tried};
+use crate::observation::Budget;
 use crate::trust::{KnownFile, Owners};
 
 /// What the user asked for; what is not given is found.
@@ -28,6 +29,8 @@ pub struct Wants {
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
+    /// Memory that may be used.
+    pub budget: Budget,
 }
 
 /// Everything that was found. It is not `Debug`: an environment holds secrets.
@@ -53,6 +56,8 @@ pub struct Plan {
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
+    /// Memory that may be used.
+    pub budget: Budget,
 }
 
 /// What the way to the API server is called among the things looked for.
@@ -77,6 +82,7 @@ impl Plan {
             cri,
             host,
             insecure_kubelet: wants.insecure_kubelet,
+            budget: wants.budget,
         }
     }
 

@@ -16,8 +16,9 @@ use super::kubelet::{
 use super::logs::{LastWords, LogOf, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
-use super::{Attempt, BackOff, Clock, Failure, LogReader, Outlet, Pump, pump, supervise};
-use crate::observation::{Observation, Source};
+use super::pump::pump_within;
+use super::{Attempt, BackOff, Clock, Failure, Inlet, LogReader, Outlet, Pump, supervise};
+use crate::observation::{Budget, Observation, Source};
 use crate::text::Text;
 
 /// What was started.
@@ -48,8 +49,8 @@ impl Attempt for Absent {
 pub fn start(plan: &Plan) -> std::io::Result<Started> {
     super::tls::install_provider();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (Pump { tx, rx, room }, pumping) = pump();
-    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, room, sources: Vec::new() };
+    let (Pump { tx, rx, room }, pumping) = pump_within(plan.budget);
+    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, room, budget: plan.budget, sources: Vec::new() };
     runtime.spawn(pumping);
     let api = set.api_sources(plan);
     set.runtime_sources(plan);
@@ -73,14 +74,16 @@ fn places(plan: &Plan) -> LogPlaces {
 struct Set<'a> {
     runtime: &'a tokio::runtime::Runtime,
     clock: Clock,
-    tx: mpsc::Sender<Observation>,
+    tx: Inlet,
+    budget: Budget,
     room: watch::Receiver<bool>,
     sources: Vec<Source>,
 }
 
 impl Set<'_> {
     fn add(&mut self, source: Source, attempt: impl Attempt + 'static) {
-        let outlet = Outlet::new(source, self.clock, self.tx.clone()).with_room(self.room.clone());
+        let outlet = Outlet::new(source, self.clock, self.tx.clone());
+        let outlet = outlet.with_room(self.room.clone()).with_budget(self.budget);
         self.sources.push(source);
         self.runtime.spawn(supervise(attempt, outlet, BackOff::of(source)));
     }
@@ -100,7 +103,7 @@ impl Set<'_> {
         };
         let node = plan.node.value.clone().unwrap_or_default();
         let access = ApiAccess::new(credential, plan.host.env().clone()).context(plan.context.clone());
-        for what in [Watched::pods(&node), Watched::node(&node), Watched::events(), Watched::unbound()] {
+        for what in [Watched::pods(&node), Watched::node(&node), Watched::events().near(&node), Watched::unbound()] {
             self.add(what.source, ListWatch::new(access.clone(), what));
         }
         self.add(Source::ApiLease, LeaseSource::new(access.clone(), &node));

@@ -271,19 +271,37 @@ impl Frame {
 
     /// The observations in order, decoded one by one: only one at a time is held in memory.
     pub fn observations(&self) -> Observations<'_> {
-        Observations { rest: self.raw.get(self.lines..).unwrap_or_default(), unknown: 0, malformed: 0 }
+        self.observations_from(0)
+    }
+
+    /// The same behind the first `skipped` bytes of their lines, as [`Observations::read`] counts them.
+    pub fn observations_from(&self, skipped: usize) -> Observations<'_> {
+        let rest = self.raw.get(self.lines + skipped..).unwrap_or_default();
+        Observations { len: skipped + rest.len(), rest, unknown: 0, malformed: 0 }
+    }
+
+    /// The keyframe, which is not held any longer.
+    pub fn take_keyframe(&mut self) -> Box<RawValue> {
+        std::mem::replace(&mut self.keyframe, RawValue::NULL.to_owned())
     }
 }
 
 /// The observations of one frame. What cannot be told is passed over and counted.
 #[derive(Clone, Debug)]
 pub struct Observations<'a> {
+    /// Bytes of all lines.
+    len: usize,
     rest: &'a [u8],
     unknown: u64,
     malformed: u64,
 }
 
 impl Observations<'_> {
+    /// Bytes of the lines so far.
+    pub fn read(&self) -> usize {
+        self.len - self.rest.len()
+    }
+
     /// Lines so far that a later version of the program wrote and this one does not know.
     pub fn unknown(&self) -> u64 {
         self.unknown

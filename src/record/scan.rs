@@ -31,6 +31,11 @@ pub struct FrameInfo {
     pub last: At,
 }
 
+/// Frames that are indexed: two months at one a ten seconds.
+const MAX_FRAMES: usize = 1 << 19;
+/// Problems that are told; a file with more is given up.
+const MAX_PROBLEMS: usize = 1 << 12;
+
 /// Everything that opening a recording finds out.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -47,7 +52,11 @@ pub(super) fn scan(storage: &Storage, start: u64) -> Result<Scan, RecordError> {
     let mut walk = Walk { window: Window::new(storage), found: Scan::default(), bad: None, end: None, budget };
     let mut at = start;
     while at < storage.len {
-        at = match walk.step(at)? {
+        let step = match walk.is_full() {
+            true => Err(Damage::GivenUp),
+            false => walk.step(at)?,
+        };
+        at = match step {
             Ok(next) => next,
             Err(Damage::GivenUp) => {
                 walk.close(at);
@@ -169,6 +178,11 @@ impl Walk<'_> {
             Mark::Short => Err(Damage::Torn),
             Mark::None => Err(Damage::Garbage),
         })
+    }
+
+    /// The index has as much as it may.
+    fn is_full(&self) -> bool {
+        self.found.frames.len() >= MAX_FRAMES || self.found.problems.len() >= MAX_PROBLEMS
     }
 
     fn frame(&mut self, at: u64, len: u64, head: &FrameHead) {

@@ -2,12 +2,13 @@
 //! It must not hold a whole file, and must not know what the bytes mean.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::RecordError;
+use crate::named_file::{self, Kinds};
 use crate::text::Text;
 
 /// Bytes that can be read at any place, with the name they are known by.
@@ -32,11 +33,9 @@ impl Storage {
 
     pub fn file(path: &Path) -> Result<Self, RecordError> {
         let name = Text::name(&path.to_string_lossy());
-        // Asked before opening: opening a pipe would wait for a writer.
-        let open = fs::metadata(path).and_then(|m| if m.is_file() { File::open(path).map(Some) } else { Ok(None) });
-        match open.and_then(|file| file.map(|f| Ok((f.metadata()?.len(), f))).transpose()) {
-            Ok(Some((len, file))) => Ok(Self { name, len, bytes: Bytes::File(file) }),
-            Ok(None) => Err(RecordError::NotAFile { file: name }),
+        match named_file::open(path, Kinds::File).and_then(|file| Ok((file.metadata()?.len(), file))) {
+            Ok((len, file)) => Ok(Self { name, len, bytes: Bytes::File(file) }),
+            Err(why) if why.kind() == io::ErrorKind::InvalidInput => Err(RecordError::NotAFile { file: name }),
             Err(why) => Err(RecordError::Open { file: name, why }),
         }
     }

@@ -117,16 +117,20 @@ pub fn source_text(moment: &Moment, line: &SourceLine) -> String {
     let Some(facts) = moment.snapshot.sources.get(&line.source) else { return out };
     let mark = match facts.state {
         SourceState::Live { .. } => "ok  ",
+        SourceState::Degraded { .. } => "PART",
         SourceState::Connecting => "wait",
         SourceState::Off { .. } | SourceState::Ended => "off ",
         SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
     };
     _ = writeln!(out, "{mark}  {:<16} {}", line.source.name(), line.text);
-    if facts.is_live() {
+    if facts.is_whole() {
         return out;
     }
-    _ = writeln!(out, "      without it: {}", missing_without(line.source));
-    if let SourceState::Retrying { error, .. } | SourceState::Forbidden { error } = &facts.state
+    if !facts.is_live() {
+        _ = writeln!(out, "      without it: {}", missing_without(line.source));
+    }
+    if let SourceState::Degraded { error, .. } | SourceState::Retrying { error, .. } | SourceState::Forbidden { error } =
+        &facts.state
         && !error.fix.is_empty()
     {
         _ = writeln!(out, "      fix: {}", error.fix.one_line());

@@ -193,7 +193,9 @@ pub fn surroundings(moment: &Moment) -> Surroundings {
         unreadable: facts.unreadable,
         tls_unverified: facts.unverified,
         error: match &facts.state {
-            SourceState::Retrying { error, .. } | SourceState::Forbidden { error } => Some(error.into()),
+            SourceState::Degraded { error, .. }
+            | SourceState::Retrying { error, .. }
+            | SourceState::Forbidden { error } => Some(error.into()),
             _ => None,
         },
     });
@@ -208,6 +210,7 @@ impl From<&SourceError> for ErrorJson {
             ErrorKind::Timeout => "timeout",
             ErrorKind::Denied => "denied",
             ErrorKind::Malformed => "malformed",
+            ErrorKind::TooLarge => "too-large",
             ErrorKind::Other => "other",
         };
         Self { kind, tried: error.tried.text(), fix: known(&error.fix) }

@@ -64,7 +64,7 @@ fn all(moment: &Moment) -> Vec<Note> {
     notes.extend(header.conditions.into_iter().map(|c| plain(format!("node condition {c}"))));
     for source in &header.sources {
         let name = source.source.name();
-        if matches!(source.word, "retrying" | "forbidden") {
+        if matches!(source.word, "degraded" | "retrying" | "forbidden") {
             notes.push(Note { about: format!("{name} is {}", source.word), text: format!("{name}: {}", source.text) });
         }
     }

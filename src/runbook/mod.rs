@@ -21,13 +21,14 @@ pub use parse::Refused;
 pub use rule::Rule;
 pub use template::{Template, Vars, quoted};
 
+use crate::named_file;
 use matcher::Matcher;
 use parse::{Parsed, parse};
 
 /// A team's own rules, beside the embedded ones.
 pub const TEAM_DIR: &str = "/etc/kpodtrace/runbook.d";
 /// Longest file that is read, bytes.
-const FILE_LIMIT: u64 = 4 << 20;
+const FILE_LIMIT: u64 = 1 << 20;
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
@@ -183,12 +184,7 @@ fn read_dir(dir: &Path) -> Result<Vec<Parsed>, RunbookError> {
     files.sort();
     let mut parsed = Vec::new();
     for path in files {
-        let meta = std::fs::metadata(&path).map_err(|e| failed(&path, e))?;
-        if !meta.is_file() || meta.len() > FILE_LIMIT {
-            let error = std::io::Error::other(format!("not a regular file of at most {FILE_LIMIT} bytes"));
-            return Err(failed(&path, error));
-        }
-        let content = std::fs::read_to_string(&path).map_err(|e| failed(&path, e))?;
+        let content = named_file::text(&path, FILE_LIMIT).map_err(|e| failed(&path, e))?;
         parsed.push(parse(&path.display().to_string(), &content, false)?);
     }
     Ok(parsed)

@@ -139,12 +139,12 @@ impl Live {
 
     /// Every source that was started has told all that it had to tell at first, or has said why not. A list that is still
     /// coming in would be shown as pods without events, or as a node without half of its pods.
-    fn is_settled(&mut self) -> bool {
-        let sources = self.model.snapshot().sources;
+    fn is_settled(&self) -> bool {
+        let sources = self.model.sources();
         self.expected.iter().all(|source| {
             sources.get(source).is_some_and(|facts| match facts.state {
                 SourceState::Connecting => false,
-                SourceState::Live { .. } => self.model.has_begun(*source),
+                SourceState::Live { .. } | SourceState::Degraded { .. } => self.model.has_begun(*source),
                 _ => true,
             })
         })

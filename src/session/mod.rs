@@ -29,6 +29,7 @@ use crate::runbook::Runbook;
 use crate::text::Text;
 use crate::time::TimeDelta;
 use crate::view::Moment;
+use crate::weight::DEFAULT_MEMORY;
 use tape::{Item, Tape};
 
 /// The recording of six minutes of a real node that `kpodtrace demo` plays.
@@ -53,6 +54,14 @@ pub enum SessionError {
     /// Files could not be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// A recording's state takes more memory than may be used.
+    #[error("{file}: the state that begins frame {frame} needs more memory than may be used; raise --max-memory")]
+    TooMuch {
+        /// The recording.
+        file: String,
+        /// Number of the frame.
+        frame: usize,
+    },
     /// A keyframe was written by a program whose model is not understood.
     #[error(
         "{file}: the state that begins frame {frame} was not understood ({why}); it was written by {program}: read it with that version"
@@ -95,12 +104,20 @@ impl Session {
     /// # Errors
     /// When the input cannot be read or holds nothing that is understood.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        let mut session = Self::on(Tape::open(path)?)?;
+        Self::open_within(path, DEFAULT_MEMORY)
+    }
+
+    /// The same with so many bytes of memory.
+    ///
+    /// # Errors
+    /// When the input cannot be read, holds nothing that is understood, or needs more.
+    pub fn open_within(path: &Path, memory: u64) -> Result<Self, SessionError> {
+        let mut session = Self::on(Tape::open(path, memory)?)?;
         session.seek_end()?;
         Ok(session)
     }
 
-    /// What someone sent to be explained: objects, logs, metrics, each optional, looked at `now`.
+    /// What someone sent to be explained: objects, logs, metrics, each optional, looked at `now`, with so many bytes of memory.
     ///
     /// # Errors
     /// When a file cannot be read, or nothing says when it all was.
@@ -109,8 +126,9 @@ impl Session {
         logs: &[LogFile],
         now: Option<Time>,
         subject: &str,
+        memory: u64,
     ) -> Result<Self, SessionError> {
-        let imported = examine(objects, logs, now, subject)?;
+        let imported = examine(objects, logs, now, subject, memory)?;
         let mut session = Self::on(Tape::imported("files", imported))?;
         session.seek_end()?;
         Ok(session)

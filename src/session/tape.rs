@@ -1,16 +1,18 @@
 //! Owns an input as a tape: observations in order, and a way to any moment of it.
 //! It must not decide what is shown: it hands out a model to begin with, and what follows.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 use super::SessionError;
 use crate::model::Model;
-use crate::observation::{Observation, Stamp, Time};
-use crate::record::import::{Imported, Skipped, import};
-use crate::record::{At, Problem, Reader, State};
+use crate::named_file::{self, Kinds};
+use crate::observation::{Fact, Ledger, Observation, Source, Stamp, Time};
+use crate::record::import::{Imported, Skipped, import_within};
+use crate::record::{At, Frame, Problem, Reader, State};
 use crate::text::Text;
+use crate::weight::{DEFAULT_MEMORY, decoded};
 
 /// Where the observations come from.
 enum Input {
@@ -34,32 +36,54 @@ pub(super) struct Tape {
     end: At,
     /// The earliest and the latest wall time.
     span: (Time, Time),
-    /// Frame whose observations wait, for a recording.
+    /// Frame behind the one that is read, for a recording.
     frame: usize,
-    waiting: VecDeque<Observation>,
-    /// State to go on from, after a gap.
+    reading: Option<Reading>,
+    /// The next observation of it.
+    next: Option<Observation>,
+    /// State to continue from, after a gap.
     state: Option<Box<Model>>,
+    /// What the state and the observations may take, bytes.
+    most: u64,
+    /// What the state takes that was started with, bytes.
+    held: u64,
+    /// What each source has added to it.
+    kept: BTreeMap<Source, Ledger>,
     unknown: u64,
     malformed: u64,
 }
 
+/// A frame whose observations are decoded one by one.
+struct Reading {
+    frame: Frame,
+    /// Bytes of them that were read.
+    read: usize,
+}
+
 impl Tape {
-    pub fn open(path: &Path) -> Result<Self, SessionError> {
-        if is_recording(path) {
-            let name = path.display().to_string();
-            return Self::from_reader(name, Reader::open(path)?);
-        }
-        Ok(Self::imported(&path.display().to_string(), import(path)?))
+    /// Opens an input that may take so many bytes of `memory`.
+    pub fn open(path: &Path, memory: u64) -> Result<Self, SessionError> {
+        let name = path.display().to_string();
+        let tape = match is_recording(path) {
+            true => Self::from_reader(name, Reader::open(path)?)?,
+            false => Self::imported(&name, import_within(path, memory)?),
+        };
+        Ok(Self { most: share_of(memory), ..tape })
     }
 
     pub fn imported(name: &str, imported: Imported) -> Self {
         let Imported { observations, begin, end, node, skipped } = imported;
         let input = Input::Import { all: observations, next: 0, skipped, node };
-        let (name, waiting) = (name.to_owned(), VecDeque::new());
         let span = (begin.min(end), begin.max(end));
         let end = At { mono: u64::try_from((end - begin).num_microseconds()).unwrap_or_default(), wall: end };
         let begin = At { mono: 0, wall: begin };
-        Self { name, input, begin, end, span, frame: 0, waiting, state: None, unknown: 0, malformed: 0 }
+        Self::on(name.to_owned(), input, (begin, end), span)
+    }
+
+    fn on(name: String, input: Input, (begin, end): (At, At), span: (Time, Time)) -> Self {
+        let (reading, next, state, kept) = (None, None, None, BTreeMap::new());
+        let (most, held, frame, unknown, malformed) = (share_of(DEFAULT_MEMORY), 0, 0, 0, 0);
+        Self { name, input, begin, end, span, frame, reading, next, state, most, held, kept, unknown, malformed }
     }
 
     pub fn recording(name: &str, bytes: &'static [u8]) -> Result<Self, SessionError> {
@@ -73,8 +97,7 @@ impl Tape {
         let latest = frames.iter().map(|f| f.last.wall).max().unwrap_or(began);
         let begin = frames.first().map_or(At { mono: 0, wall: began }, |f| f.first);
         let end = frames.last().map_or(begin, |f| f.last);
-        let (input, span, waiting) = (Input::Recording(Box::new(reader)), (earliest, latest), VecDeque::new());
-        Ok(Self { name, input, begin, end, span, frame: 0, waiting, state: None, unknown: 0, malformed: 0 })
+        Ok(Self::on(name, Input::Recording(Box::new(reader)), (begin, end), (earliest, latest)))
     }
 
     /// The earliest and the latest wall time: not always begin and end, for the clock may have been set.
@@ -90,7 +113,7 @@ impl Tape {
     /// Nothing comes any more behind that point of the input's own clock.
     pub fn is_over(&self, mono: u64) -> bool {
         match &self.input {
-            Input::Recording(_) => self.waiting.is_empty() && !self.has_more(),
+            Input::Recording(_) => self.next.is_none() && !self.has_more(),
             Input::Import { all, next, .. } => *next >= all.len() && mono >= self.end.mono,
         }
     }
@@ -142,7 +165,11 @@ impl Tape {
         // The last time that the clock showed it: it may have been set back.
         let before = match &self.input {
             Input::Import { all, .. } => all.iter().rposition(|o| o.stamp.wall <= to),
-            Input::Recording(_) => self.waiting.iter().rposition(|o| o.stamp.wall <= to),
+            // Decoded one by one, and again when they are applied: none is held meanwhile.
+            Input::Recording(_) => self.reading.as_ref().and_then(|reading| {
+                let due = reading.frame.observations().enumerate().filter(|(_, o)| o.stamp.wall <= to);
+                due.last().map(|(at, _)| at)
+            }),
         };
         Ok((model, at, before.map_or(0, |last| last + 1)))
     }
@@ -173,8 +200,8 @@ impl Tape {
             Input::Import { all, next, .. } => all.get(*next).map(|o| o.stamp),
             Input::Recording(_) => {
                 // A frame that cannot be read is told when it is played.
-                while self.waiting.is_empty() && self.has_more() && self.load_next().is_ok() {}
-                self.waiting.front().map(|o| o.stamp)
+                while !self.fill() && self.has_more() && self.load_next().is_ok() {}
+                self.next.as_ref().map(|o| o.stamp)
             }
         }
     }
@@ -186,16 +213,52 @@ impl Tape {
             *next += usize::from(found.is_some());
             return Ok(found.map(|o| Item::Observation(Box::new(o))));
         }
-        while self.waiting.is_empty() && self.has_more() {
+        while !self.fill() && self.has_more() {
             self.load_next()?;
         }
-        if !self.waiting.front().is_some_and(|o| due(&o.stamp)) {
+        if !self.next.as_ref().is_some_and(|o| due(&o.stamp)) {
             return Ok(None);
         }
         if let Some(state) = self.state.take() {
             return Ok(Some(Item::State(state)));
         }
-        Ok(self.waiting.pop_front().map(|o| Item::Observation(Box::new(o))))
+        let Some(observation) = self.next.take() else { return Ok(None) };
+        self.keep(&observation)?;
+        self.fill();
+        Ok(Some(Item::Observation(Box::new(observation))))
+    }
+
+    /// Decodes the next observation of the frame, so that one waits as long as there is any; false when there is none.
+    fn fill(&mut self) -> bool {
+        if self.next.is_none()
+            && let Some(Reading { frame, read }) = &mut self.reading
+        {
+            let mut rest = frame.observations_from(*read);
+            self.next = rest.next();
+            *read = rest.read();
+            self.unknown += rest.unknown();
+            self.malformed += rest.malformed();
+            if self.next.is_none() {
+                self.reading = None;
+            }
+        }
+        self.next.is_some()
+    }
+
+    /// Enters what is about to be applied into the account.
+    fn keep(&mut self, observation: &Observation) -> Result<(), SessionError> {
+        let ledger = self.kept.entry(observation.stamp.source).or_insert_with(|| Ledger::new(u64::MAX / 2));
+        match observation.fact {
+            Fact::EpochBegin => ledger.begin_epoch(),
+            Fact::EpochEnd => ledger.end_epoch(),
+            ref fact => _ = ledger.admit(fact, true),
+        }
+        let kept: u64 = self.kept.values().map(Ledger::total).sum();
+        if self.held.saturating_add(kept) > self.most { Err(self.too_much()) } else { Ok(()) }
+    }
+
+    fn too_much(&self) -> SessionError {
+        SessionError::TooMuch { file: self.name.clone(), frame: self.frame.saturating_sub(1) }
     }
 
     fn has_more(&self) -> bool {
@@ -222,13 +285,17 @@ impl Tape {
 
     /// The state before a frame's observations, the point that it is of, and the tape set to them.
     fn load(&mut self, frame: usize) -> Result<(Model, At), SessionError> {
-        self.waiting.clear();
-        self.state = None;
+        (self.reading, self.next, self.state, self.held) = (None, None, None, 0);
+        self.kept.clear();
         let Input::Recording(reader) = &self.input else { return Ok((Model::default(), self.begin)) };
         if frame >= reader.frames().len() {
             return Ok((Model::default(), self.begin));
         }
         let State { mut at, json, next } = reader.state(frame)?;
+        self.held = decoded(&json);
+        if self.held > self.most {
+            return Err(self.too_much());
+        }
         let mut model: Model = serde_json::from_str(&json).map_err(|why| SessionError::Keyframe {
             file: self.name.clone(),
             frame,
@@ -239,7 +306,9 @@ impl Tape {
         model.reindex();
         for before in next..frame {
             self.decode(before)?;
-            for observation in self.waiting.drain(..) {
+            while self.fill() {
+                let Some(observation) = self.next.take() else { break };
+                self.keep(&observation)?;
                 let Stamp { mono, wall, .. } = observation.stamp;
                 at = if mono >= at.mono { At { mono, wall } } else { at };
                 model.apply(observation);
@@ -249,24 +318,25 @@ impl Tape {
         Ok((model, at))
     }
 
-    /// Puts a frame's observations in line.
+    /// Puts a frame's observations in line; its state is not held, for what comes before it has made it.
     fn decode(&mut self, frame: usize) -> Result<(), SessionError> {
         let Input::Recording(reader) = &self.input else { return Ok(()) };
-        let read = reader.frame(frame)?;
-        self.frame = frame + 1;
-        let mut observations = read.observations();
-        self.waiting.extend(&mut observations);
-        self.unknown += observations.unknown();
-        self.malformed += observations.malformed();
+        let mut read = reader.frame(frame)?;
+        read.take_keyframe();
+        (self.frame, self.reading, self.next) = (frame + 1, Some(Reading { frame: read, read: 0 }), None);
+        self.fill();
         Ok(())
     }
+}
+
+/// What of so many bytes of memory a state and its observations may take; the rest is the diagnosis' and the output's.
+fn share_of(memory: u64) -> u64 {
+    memory / 5 * 3
 }
 
 /// A regular file that begins as recordings do; whatever cannot be opened is left to the import to complain of.
 fn is_recording(path: &Path) -> bool {
     let mut start = [0u8; 8];
-    let regular = std::fs::metadata(path).is_ok_and(|m| m.is_file());
-    regular
-        && std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut start)).is_ok()
+    named_file::open(path, Kinds::File).and_then(|mut f| f.read_exact(&mut start)).is_ok()
         && crate::record::is_recording(&start)
 }

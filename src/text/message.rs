@@ -8,6 +8,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Text;
+use crate::weight::Weigh;
 
 /// Free text from the node: a [`Text`] that is deserialized as such, with its line feeds.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -28,6 +29,12 @@ impl Message {
     /// The text.
     pub fn text(&self) -> Text {
         self.0.clone()
+    }
+}
+
+impl Weigh for Message {
+    fn heap(&self) -> usize {
+        self.0.heap()
     }
 }
 

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::FileType;
 
 use super::walk::invalid;
 use super::{Distrust, Owners, Policy, Resolved, resolve};
+use crate::named_file::{self, Kinds};
 
 /// Largest file of certificates, keys, a token or a kubeconfig that is read, bytes.
 pub const MAX_CREDENTIAL_FILE: u64 = 1 << 20;
@@ -60,7 +61,7 @@ impl KnownFile {
     /// When it is not a regular file, not readable, or not trusted ([`distrust_of`]).
     pub fn open(&self) -> io::Result<File> {
         match self {
-            Self::Named(path) => open_named(path),
+            Self::Named(path) => named_file::open(path, Kinds::File),
             Self::Discovered { .. } => self.resolved()?.open(),
         }
     }
@@ -158,25 +159,6 @@ impl fmt::Display for KnownFile {
 impl fmt::Debug for KnownFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.path(), f)
-    }
-}
-
-/// Opens a regular file that the user named, and nothing else: a pipe would wait for a writer, a device may never end.
-///
-/// # Errors
-/// When it is not a regular file, or not readable.
-pub fn open_named(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        // How a socket answers to being opened.
-        Err(rustix::io::Errno::NXIO) => return Err(invalid("it is a pipe, a socket or a device, not a file")),
-        opened => opened?,
-    };
-    let stat: Stat = rustix::fs::fstat(&file)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(file.into()),
-        FileType::Directory => Err(invalid("it is a directory")),
-        _ => Err(invalid("it is a pipe, a socket or a device, not a file")),
     }
 }
 

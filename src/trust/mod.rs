@@ -11,7 +11,7 @@ mod tests;
 mod walk;
 
 pub use distrust::{Distrust, Reason};
-pub use file::{FileStamp, KnownFile, MAX_CREDENTIAL_FILE, distrust_of, open_named};
+pub use file::{FileStamp, KnownFile, MAX_CREDENTIAL_FILE, distrust_of};
 pub use owners::Owners;
 pub use place::is_workload_place;
 pub use program::{PROGRAM_DIRS, find_program};

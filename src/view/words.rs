@@ -49,6 +49,7 @@ pub fn source_state_word(state: &SourceState) -> &'static str {
         SourceState::Off { .. } => "off",
         SourceState::Connecting => "connecting",
         SourceState::Live { .. } => "live",
+        SourceState::Degraded { .. } => "degraded",
         SourceState::Retrying { .. } => "retrying",
         SourceState::Forbidden { .. } => "forbidden",
         SourceState::Ended => "ended",
@@ -61,6 +62,7 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
         SourceState::Off { why } => format!("off: {}", why.one_line()),
         SourceState::Connecting => "connecting".into(),
         SourceState::Live { since } => format!("live for {}", human_duration(ago(now, *since))),
+        SourceState::Degraded { error, .. } => format!("degraded: {}", error.tried.one_line()),
         SourceState::Retrying { at: Some(at), error } => {
             format!("retrying in {}: {}", human_duration(ago(*at, now)), error.tried.one_line())
         }

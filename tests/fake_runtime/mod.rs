@@ -54,6 +54,8 @@ pub struct State {
     pub image_fs: cri::ImageFsInfoResponse,
     /// Lists can be had in pieces.
     pub streams: bool,
+    /// A list in pieces never ends: what it has comes again and again.
+    pub endless: bool,
     /// A list in pieces breaks off after its first piece.
     pub torn: bool,
     /// Images are not told.
@@ -202,10 +204,15 @@ impl Fake {
         let delay = self.state.lock().unwrap().list_delay;
         tokio::time::sleep(delay).await;
         self.ready().await;
-        let (items, torn) = {
+        let (items, torn, endless) = {
             let state = self.state.lock().unwrap();
-            (items(&state), state.torn)
+            (items(&state), state.torn, state.endless)
         };
+        if endless {
+            let mut all = items.into_iter().cycle();
+            let next = move || Ok(piece(all.by_ref().take(1000).collect()));
+            return Ok(Response::new(Box::pin(stream::iter(std::iter::repeat_with(next)))));
+        }
         let mut pieces: Vec<_> = items.chunks(2).map(|items| Ok(piece(items.to_vec()))).collect();
         if torn {
             pieces.truncate(1);

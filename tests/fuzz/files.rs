@@ -131,7 +131,7 @@ pub fn logs(bytes: &[u8]) {
     let files = of.map(|(name, of)| LogFile { of, path: scratch.path().join(name) });
     let files: Vec<LogFile> = files.into_iter().filter(|file| file.path.is_file()).collect();
     for now in [None, Some(reference())] {
-        if let Ok(mut session) = Session::examine(None, &files, now, "shop/web-0") {
+        if let Ok(mut session) = Session::examine(None, &files, now, "shop/web-0", kpodtrace::weight::DEFAULT_MEMORY) {
             everything(&session.moment());
         }
     }

@@ -7,20 +7,28 @@ use http::{Request, Response, StatusCode};
 use kube::client::Body;
 use serde::Deserialize;
 
-use super::super::{Attempt, Failure, Outlet};
+use super::super::{Attempt, Failure, LeftOut, Outlet};
 use super::ApiAccess;
 use super::access::Way;
 use super::answer::{Ended, failed, malformed, refused};
-use super::stream::{Broken, Line, Lines, whole};
+use super::stream::{Broken, Line, Lines, Pieces, whole};
 use super::trouble::{late, unanswered};
 use super::watched::Watched;
-use crate::decode::{Object, WatchEvent, objects, watch_event};
+use crate::decode::{
+    DecodeError, Item, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
+};
 use crate::observation::{ErrorKind, Fact};
 
 /// Objects in one page of a list.
 const PAGE: u32 = 500;
-/// Longest page of a list, bytes.
-const MAX_PAGE: usize = 256 << 20;
+/// Bytes of one list that are read, all its pages together: 150,000 events have about 180 MiB.
+const MAX_LIST: usize = 512 << 20;
+/// Pages of one list that are read: 500,000 objects.
+const MAX_PAGES: u32 = 1000;
+/// Objects of a list that are read for nothing, once there is no room for more of them.
+const MAX_LEFT_OUT: u64 = 5000;
+/// Bytes that are taken apart at once: what they are decoded to is a hundred times as large at worst.
+const PART: usize = 16 << 10;
 /// Longest refusal that is read, bytes.
 const MAX_REFUSAL: usize = 64 << 10;
 /// Said of what is not a page of a list.
@@ -94,6 +102,8 @@ impl ListWatch {
             };
             out.verified(way.verified).await;
             match self.round(&way, out).await {
+                // What was left out comes with the next list, if there is room for it now.
+                Ok(()) if out.wants_list() => self.version = None,
                 Ok(()) => {}
                 Err(Ended::Expired) if !self.fresh => self.version = None,
                 Err(Ended::Expired) => {
@@ -136,7 +146,7 @@ impl ListWatch {
     async fn one_by(&mut self, way: &Way) -> Result<Object, Ended> {
         const NO_OBJECT: &str = "the answer is not what was asked for";
         let response = self.get(way, "").await?;
-        let body = whole(response, MAX_PAGE, self.pace.page).await.map_err(|e| self.broken(way, e))?;
+        let body = whole(response, MAX_ITEM, self.pace.page).await.map_err(|e| self.broken(way, e))?;
         let found = String::from_utf8(body).ok().and_then(|body| objects(&body).ok()?.into_iter().next());
         found.ok_or_else(|| malformed(&self.what, way, NO_OBJECT))
     }
@@ -174,59 +184,70 @@ impl ListWatch {
         Err(refused(&self.what, way, status, &headers, &body))
     }
 
-    /// Lists everything as a new epoch; gives the version to watch from. Nothing is said before the first page is there.
+    /// Lists everything as a new epoch; gives the version to watch from. Nothing is said before the first object is there.
     async fn list(&mut self, way: &Way, out: &mut Outlet) -> Result<String, Ended> {
-        #[derive(Deserialize)]
-        struct Page {
-            kind: String,
-            metadata: PageMeta,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct PageMeta {
-            resource_version: String,
-            #[serde(default, rename = "continue")]
-            more: Option<String>,
-            #[serde(default)]
-            remaining_item_count: Option<u64>,
-        }
         self.fresh = true;
+        let mut list = ListUnderWay { pages: 0, read: 0, begun: false };
         let mut query = format!("limit={PAGE}");
-        let mut first = true;
         loop {
-            let response = self.get(way, &query).await?;
-            let body = whole(response, MAX_PAGE, self.pace.page).await.map_err(|e| self.broken(way, e))?;
-            let body = String::from_utf8(body).map_err(|_| malformed(&self.what, way, "the list is not UTF-8"))?;
-            let page: Page = serde_json::from_str(&body).map_err(|_| malformed(&self.what, way, NO_LIST))?;
-            if !page.kind.ends_with("List") {
-                return Err(malformed(&self.what, way, NO_LIST));
-            }
-            let found = objects(&body).map_err(|_| malformed(&self.what, way, NO_LIST))?;
-            out.live().await;
-            if std::mem::take(&mut first) {
-                out.begin_epoch().await;
-            }
-            let mut unreadable = 0;
-            for object in found {
-                match is(object) {
-                    Some(fact) => out.say(fact).await,
-                    None => unreadable += 1,
-                }
-            }
-            if unreadable > 0 {
-                out.say(Fact::Unreadable { count: unreadable }).await;
-            }
-            if let Some(count) = page.metadata.remaining_item_count {
+            let page = self.page(way, &query, &mut list, out).await?;
+            let Page { head, whole } = page;
+            list.pages += 1;
+            list.begin(out).await;
+            if let Some(count) = head.remaining_item_count {
                 out.say(Fact::Remaining { count }).await;
             }
-            match page.metadata.more.filter(|more| !more.is_empty()) {
-                Some(more) => query = format!("limit={PAGE}&continue={more}"),
-                None => {
+            let more = Some(head.more).filter(|more| !more.is_empty());
+            match more {
+                Some(more) if whole && list.pages < MAX_PAGES => query = format!("limit={PAGE}&continue={more}"),
+                more => {
+                    if more.is_some() || !whole {
+                        let rest = head.remaining_item_count.unwrap_or(1).max(1);
+                        out.leave_out(rest, LeftOut::List).await;
+                    }
                     out.end_epoch().await;
-                    return Ok(page.metadata.resource_version);
+                    return Ok(head.resource_version);
                 }
             }
         }
+    }
+
+    /// Reads one page, and says its objects as they come in.
+    async fn page(&mut self, way: &Way, query: &str, list: &mut ListUnderWay, out: &mut Outlet) -> Result<Page, Ended> {
+        let no_list = |what: &Watched| malformed(what, way, NO_LIST);
+        let mut pieces = Pieces::new(self.get(way, query).await?, self.pace.page);
+        let (mut splitter, mut checked) = (ListSplitter::default(), false);
+        let mut found = Vec::new();
+        while let Some(piece) = pieces.next().await.map_err(|e| self.broken(way, e))? {
+            list.read = list.read.saturating_add(piece.len());
+            for part in piece.chunks(PART) {
+                let mut take = |raw: Item<'_>| {
+                    let near = matches!(raw, Item::Json(json) if self.what.is_near(json));
+                    found.push((item(raw, self.what.kind()), near));
+                };
+                splitter.push(part, &mut take).map_err(|_| no_list(&self.what))?;
+                if found.is_empty() {
+                    continue;
+                }
+                if !std::mem::replace(&mut checked, true) && splitter.kind().is_some_and(|k| !k.ends_with("List")) {
+                    return Err(no_list(&self.what));
+                }
+                out.live().await;
+                list.begin(out).await;
+                say_all(&mut found, out).await;
+            }
+            // Where some are preferred, those may still come.
+            let in_vain = !self.what.has_near() && out.left_out() > MAX_LEFT_OUT;
+            if list.read > MAX_LIST || in_vain {
+                return Ok(Page { head: splitter.head_so_far().metadata, whole: false });
+            }
+        }
+        let head = splitter.finish().map_err(|_| no_list(&self.what))?;
+        if !head.kind.ends_with("List") || head.metadata.resource_version.is_empty() {
+            return Err(no_list(&self.what));
+        }
+        out.live().await;
+        Ok(Page { head: head.metadata, whole: true })
     }
 
     /// Watches until the server ends it; gives how many lines it brought. What comes moves the version on.
@@ -242,7 +263,11 @@ impl ListWatch {
             let idle = if self.bookmarks { self.pace.silence } else { self.pace.watch + self.pace.slack };
             let line = match lines.next(idle).await.map_err(|e| self.broken(way, e))? {
                 Some(Line::Is(line)) => String::from_utf8(line).unwrap_or_default(),
-                Some(Line::TooLong) => String::new(),
+                Some(Line::TooLong) => {
+                    (said, self.fresh) = (said + 1, false);
+                    out.leave_out(1, LeftOut::Object).await;
+                    continue;
+                }
                 None => return Ok(said),
             };
             said += 1;
@@ -262,11 +287,17 @@ impl ListWatch {
                     let fix = if message.contains("etcd") { "look at etcd" } else { "look at the API server's log" };
                     return Err(Ended::Failed(failed(&self.what, way, &why, ErrorKind::Other, fix)));
                 }
+                Err(DecodeError::TooLarge) => {
+                    self.fresh = false;
+                    out.leave_out(1, LeftOut::Object).await;
+                    continue;
+                }
                 Err(_) => None,
             };
             self.fresh = false;
             // An object that cannot be read costs itself alone.
-            out.say(fact.unwrap_or(Fact::Unreadable { count: 1 })).await;
+            let near = self.what.is_near(line.as_bytes());
+            out.say_of(fact.unwrap_or(Fact::Unreadable { count: 1 }), near).await;
         }
     }
 
@@ -274,8 +305,49 @@ impl ListWatch {
         match why {
             Broken::Connection(error) => Ended::Failed(unanswered(&self.what.request(), way, &error)),
             Broken::Late(waited) => Ended::Failed(late(&self.what.request(), way, waited)),
-            Broken::TooLong => malformed(&self.what, way, "the list is longer than 256 MiB"),
+            Broken::TooLong => malformed(&self.what, way, "the answer is longer than an object"),
         }
+    }
+}
+
+/// One page of a list, its objects said.
+struct Page {
+    head: ListMeta,
+    /// It was read to its end.
+    whole: bool,
+}
+
+/// A list of several pages.
+struct ListUnderWay {
+    pages: u32,
+    read: usize,
+    begun: bool,
+}
+
+impl ListUnderWay {
+    async fn begin(&mut self, out: &mut Outlet) {
+        if !std::mem::replace(&mut self.begun, true) {
+            out.begin_epoch().await;
+        }
+    }
+}
+
+async fn say_all(found: &mut Vec<(Object, bool)>, out: &mut Outlet) {
+    let (mut unreadable, mut too_large) = (0, 0);
+    for (object, near) in found.drain(..) {
+        match object {
+            Object::Unreadable(DecodeError::TooLarge) => too_large += 1,
+            object => match is(object) {
+                Some(fact) => out.say_of(fact, near).await,
+                None => unreadable += 1,
+            },
+        }
+    }
+    if unreadable > 0 {
+        out.say(Fact::Unreadable { count: unreadable }).await;
+    }
+    if too_large > 0 {
+        out.leave_out(too_large, LeftOut::Object).await;
     }
 }
 

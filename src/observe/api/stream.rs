@@ -1,15 +1,21 @@
 //! Owns reading an answer: whole within a size and a time, or line by line with a deadline for each.
 //! It must not decode what it reads.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Response;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::timeout;
 
-/// Longest watch event, bytes: an object is at most 1.5 MiB in etcd, and JSON is longer.
-const MAX_LINE: usize = 8 << 20;
+use crate::decode::MAX_ITEM;
+
+/// Longest watch event, bytes: an object, and what stands around it.
+const MAX_LINE: usize = MAX_ITEM + 1024;
+/// Bytes of one line that are passed over before it is taken for one without an end.
+const MAX_LOST: usize = 64 << 20;
+/// Room that is kept for the lines to come, bytes.
+const ROOM: usize = 256 << 10;
 
 /// Why nothing more can be read.
 #[derive(Debug)]
@@ -22,20 +28,39 @@ pub(super) enum Broken {
     TooLong,
 }
 
+/// A body piece by piece, within a time that passes only while it is waited for.
+pub(super) struct Pieces {
+    body: Body,
+    deadline: Duration,
+    waited: Duration,
+}
+
+impl Pieces {
+    pub fn new(response: Response<Body>, deadline: Duration) -> Self {
+        Self { body: response.into_body(), deadline, waited: Duration::ZERO }
+    }
+
+    /// The next piece; None at the end.
+    pub async fn next(&mut self) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
+        let began = Instant::now();
+        let left = self.deadline.saturating_sub(self.waited);
+        let piece = timeout(left, chunk(&mut self.body)).await;
+        self.waited += began.elapsed();
+        piece.unwrap_or(Err(Broken::Late(self.deadline)))
+    }
+}
+
 /// Reads a body as a whole, within `deadline`.
 pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Duration) -> Result<Vec<u8>, Broken> {
-    let mut body = response.into_body();
-    let read = async {
-        let mut out = Vec::new();
-        while let Some(data) = chunk(&mut body).await? {
-            if out.len() + data.len() > limit {
-                return Err(Broken::TooLong);
-            }
-            out.extend_from_slice(&data);
+    let mut pieces = Pieces::new(response, deadline);
+    let mut out = Vec::new();
+    while let Some(data) = pieces.next().await? {
+        if out.len() + data.len() > limit {
+            return Err(Broken::TooLong);
         }
-        Ok(out)
-    };
-    timeout(deadline, read).await.unwrap_or(Err(Broken::Late(deadline)))
+        out.extend_from_slice(&data);
+    }
+    Ok(out)
 }
 
 /// The next piece of a body; None at its end.
@@ -58,7 +83,7 @@ pub(super) async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref
 pub(super) enum Line {
     /// Without its line feed.
     Is(Vec<u8>),
-    /// Longer than 8 MiB; it was not kept.
+    /// Longer than an object may be; it was not kept.
     TooLong,
 }
 
@@ -66,11 +91,13 @@ pub(super) enum Line {
 pub(super) struct Lines {
     body: Body,
     cutter: Cutter,
+    /// Bytes of the line that is passed over.
+    lost: usize,
 }
 
 impl Lines {
     pub fn new(response: Response<Body>) -> Self {
-        Self { body: response.into_body(), cutter: Cutter::default() }
+        Self { body: response.into_body(), cutter: Cutter::default(), lost: 0 }
     }
 
     /// The next line; None at the end of the body. A line that has no end is not one.
@@ -82,7 +109,13 @@ impl Lines {
             match timeout(idle, chunk(&mut self.body)).await {
                 Err(_) => return Err(Broken::Late(idle)),
                 Ok(data) => match data? {
-                    Some(data) => self.cutter.push(&data),
+                    Some(data) => {
+                        self.cutter.push(&data);
+                        self.lost = if self.cutter.skipping { self.lost + data.len() } else { 0 };
+                        if self.lost > MAX_LOST {
+                            return Err(Broken::TooLong);
+                        }
+                    }
                     None => return Ok(None),
                 },
             }
@@ -107,11 +140,14 @@ impl Cutter {
         self.held.drain(..self.begin);
         self.seen -= self.begin;
         self.begin = 0;
+        if self.held.len() < ROOM {
+            self.held.shrink_to(ROOM);
+        }
         self.held.extend_from_slice(data);
     }
 
     pub(super) fn next(&mut self) -> Option<Line> {
-        while let Some(end) = self.held.get(self.seen..)?.iter().position(|b| *b == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', self.held.get(self.seen..)?) {
             let end = self.seen + end;
             let line = self.held.get(self.begin..end).unwrap_or_default();
             let line = match line {

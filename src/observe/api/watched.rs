@@ -18,6 +18,8 @@ pub struct Watched {
     selector: Option<(&'static str, String)>,
     /// Read alone, by the name that it is selected by.
     by_name: bool,
+    /// What names this is about this node, and is kept where there is not room for all.
+    near: Option<String>,
 }
 
 /// Path of the core group.
@@ -46,6 +48,32 @@ impl Watched {
         Self::of(Source::ApiEvents, "events", None)
     }
 
+    /// The same; where there is not room for all, what names `node` is kept rather than the rest.
+    #[must_use]
+    pub fn near(self, node: &str) -> Self {
+        Self { near: Some(node.to_owned()).filter(|node| !node.is_empty()), ..self }
+    }
+
+    /// Whether an object is about the node, as its JSON has it; everything is where nothing is preferred.
+    pub(super) fn is_near(&self, json: &[u8]) -> bool {
+        self.near.as_ref().is_none_or(|node| memchr::memmem::find(json, node.as_bytes()).is_some())
+    }
+
+    /// Some objects are preferred.
+    pub(super) fn has_near(&self) -> bool {
+        self.near.is_some()
+    }
+
+    /// Kind of what is listed.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.source {
+            Source::ApiNode => "Node",
+            Source::ApiEvents => "Event",
+            Source::ApiLease => "Lease",
+            _ => "Pod",
+        }
+    }
+
     /// The node's lease.
     pub fn lease(node: &str) -> Self {
         Self { path: NODE_LEASES, ..Self::of(Source::ApiLease, "leases", Some(("metadata.name", node))) }
@@ -62,7 +90,7 @@ impl Watched {
 
     fn of(source: Source, resource: &'static str, selector: Option<(&'static str, &str)>) -> Self {
         let selector = selector.map(|(field, value)| (field, value.to_owned()));
-        Self { source, resource, path: CORE, selector, by_name: false }
+        Self { source, resource, path: CORE, selector, by_name: false, near: None }
     }
 
     /// The request in words.

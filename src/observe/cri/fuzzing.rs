@@ -17,6 +17,7 @@ pub fn messages(bytes: &[u8]) -> Vec<Fact> {
     let sandboxes = cri::ListPodSandboxResponse::decode(bytes).map(|m| m.items).unwrap_or_default();
     let containers = cri::ListContainersResponse::decode(bytes).map(|m| m.containers).unwrap_or_default();
     let lists = Lists {
+        left_out: 0,
         sandboxes: sandboxes.into_iter().map(convert::sandbox).collect(),
         containers: containers.into_iter().map(convert::container).collect(),
     };

@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn list(containers: &[Container]) -> Lists {
-        Lists { sandboxes: Vec::new(), containers: containers.to_vec() }
+        Lists { left_out: 0, sandboxes: Vec::new(), containers: containers.to_vec() }
     }
 
     fn details(id: &str, phase: ContainerPhase) -> Details {

@@ -3,6 +3,7 @@
 
 mod convert;
 mod endpoint;
+mod entries;
 mod events;
 mod failure;
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use super::endpoint::connect;
 use super::pace::Pace;
 use super::runtime::ReadOnlyRuntime;
 use crate::observation::{Fact, Pull};
-use crate::observe::{Attempt, Failure, Outlet};
+use crate::observe::{Attempt, Failure, LeftOut, Outlet};
 use crate::text::Text;
 use crate::trust::KnownFile;
 
@@ -37,7 +37,7 @@ impl PullsSource {
 impl Attempt for PullsSource {
     async fn attempt(&mut self, out: &mut Outlet) -> Failure {
         let runtime = match connect(&self.endpoint).await {
-            Ok(channel) => ReadOnlyRuntime::new(channel),
+            Ok(channel) => ReadOnlyRuntime::new(channel, out.share()),
             Err(failure) => return failure,
         };
         let mut said: Option<BTreeMap<Text, Pull>> = None;
@@ -52,7 +52,8 @@ impl Attempt for PullsSource {
             };
             let took = began.elapsed();
             out.live().await;
-            let now: BTreeMap<_, _> = pulls.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
+            out.left_out_of_list(pulls.left_out, LeftOut::Share).await;
+            let now: BTreeMap<_, _> = pulls.all.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
             match &said {
                 None => {
                     out.begin_epoch().await;

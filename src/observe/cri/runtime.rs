@@ -7,17 +7,20 @@ use std::time::Duration;
 
 use futures_util::future::ready;
 use futures_util::{Stream, TryFutureExt, TryStreamExt};
+use http::uri::PathAndQuery;
+use tonic::client::Grpc;
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status};
 
 use super::convert;
+use super::entries::{Entries, EntriesCodec, Entry};
 use super::events::{Change, FILTERS, NAMESPACE, change};
 use super::failure::{CallError, Why};
 use super::shelf::{Look, Seen};
 use crate::decode::{ContainerDetails, SandboxDetails};
-use crate::observation::{Container, Pull, RuntimeStatus, Sandbox};
-use crate::proto::content::{ListStatusesRequest, content_client::ContentClient};
+use crate::observation::{Container, Image, Pull, RuntimeStatus, Sandbox};
+use crate::proto::content::ListStatusesRequest;
 use crate::proto::cri::image_service_client::ImageServiceClient;
 use crate::proto::cri::runtime_service_client::RuntimeServiceClient;
 use crate::proto::cri::{
@@ -29,11 +32,18 @@ use crate::text::Text;
 
 /// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
-/// Most entries of a list that comes in pieces; a node holds some thousands. What never ends must not take the memory.
-const MAX_ENTRIES: usize = 1 << 20;
+/// Longest answer about one thing, bytes: a container's message has 12 KiB.
+const MAX_STATUS: usize = 1 << 20;
+/// Entries that are left out of a list in pieces before it is given up: one that never ends.
+const MAX_LEFT_OUT: u64 = 1 << 16;
+/// Pieces of a list that are read: one that never ends may bring nothing in each.
+const MAX_PIECES: u32 = 1 << 16;
+
 /// Both lists.
 #[derive(Debug)]
 pub(super) struct Lists {
+    /// How many entries there was no room for.
+    pub left_out: u64,
     /// ListPodSandbox.
     pub sandboxes: Vec<Sandbox>,
     /// ListContainers.
@@ -66,21 +76,61 @@ pub(super) struct ReadOnlyRuntime {
     cri: RuntimeServiceClient<Channel>,
     images: ImageServiceClient<Channel>,
     events: EventsClient<Channel>,
-    content: ContentClient<Channel>,
     /// The runtime may have lists in pieces: it has not said yet that it does not.
     streams: Arc<AtomicBool>,
+    channel: Channel,
+    /// What may be kept of all that the runtime lists, bytes.
+    most: u64,
 }
 
 impl ReadOnlyRuntime {
-    /// Speaks over `channel`.
-    pub fn new(channel: Channel) -> Self {
+    /// Speaks over `channel`; of all that is listed no more than `most` bytes are kept.
+    pub fn new(channel: Channel, most: u64) -> Self {
         Self {
-            cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
-            images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
-            events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_ANSWER),
-            content: ContentClient::new(channel).max_decoding_message_size(MAX_ANSWER),
+            cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
+            images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
+            events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
             streams: Arc::new(AtomicBool::new(true)),
+            channel,
+            most,
         }
+    }
+
+    /// Asks for a list that comes whole.
+    async fn list<R, T>(
+        &self,
+        path: &'static str,
+        most: u64,
+        request: Request<R>,
+    ) -> Result<Response<Entries<T>>, Status>
+    where
+        R: prost::Message + Send + Sync + 'static,
+        T: Entry + Sync,
+    {
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
+        grpc.ready().await.map_err(not_ready)?;
+        grpc.unary(request, PathAndQuery::from_static(path), EntriesCodec::<R, T>::within(most)).await
+    }
+
+    /// Asks for a list that comes in pieces. Of one that never ends, what came first.
+    async fn pieces<R, T>(&self, path: &'static str, most: u64, request: R) -> Result<Response<Entries<T>>, Status>
+    where
+        R: prost::Message + Send + Sync + 'static,
+        T: Entry + Sync,
+    {
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
+        grpc.ready().await.map_err(not_ready)?;
+        let codec = EntriesCodec::<R, T>::within(most);
+        let opened = grpc.server_streaming(Request::new(request), PathAndQuery::from_static(path), codec).await?;
+        let (mut pieces, mut all, mut count) = (opened.into_inner(), Entries::within(most), 0);
+        while let Some(piece) = pieces.try_next().await? {
+            all.extend(piece);
+            count += 1;
+            if all.left_out > MAX_LEFT_OUT || count > MAX_PIECES {
+                break;
+            }
+        }
+        Ok(Response::new(all))
     }
 
     /// Version and Status.
@@ -106,26 +156,27 @@ impl ReadOnlyRuntime {
     }
 
     /// StreamPodSandboxes, then StreamContainers. A list that breaks off is none.
-    async fn streamed(mut self, deadline: Duration) -> Result<Lists, CallError> {
-        let opening = self.cri.stream_pod_sandboxes(StreamPodSandboxesRequest {});
-        let pieces = opened(opening).map_ok(|piece| piece.pod_sandboxes);
-        let sandboxes = within("StreamPodSandboxes", deadline, gathered(pieces, convert::sandbox)).await?;
-        let opening = self.cri.stream_containers(StreamContainersRequest {});
-        let pieces = opened(opening).map_ok(|piece| piece.containers);
-        let containers = within("StreamContainers", deadline, gathered(pieces, convert::container)).await?;
-        Ok(Lists { sandboxes, containers })
+    async fn streamed(self, deadline: Duration) -> Result<Lists, CallError> {
+        let (sandboxes, containers) = (self.most / 4, self.most / 2);
+        let path = "/runtime.v1.RuntimeService/StreamPodSandboxes";
+        let pieces = self.pieces(path, sandboxes, StreamPodSandboxesRequest {});
+        let sandboxes = within("StreamPodSandboxes", deadline, pieces).await?;
+        let path = "/runtime.v1.RuntimeService/StreamContainers";
+        let pieces = self.pieces(path, containers, StreamContainersRequest {});
+        let containers = within("StreamContainers", deadline, pieces).await?;
+        Ok(Lists::of(sandboxes, containers))
     }
 
     /// ListPodSandbox, then ListContainers.
-    async fn whole(mut self, deadline: Duration) -> Result<Lists, CallError> {
-        let request = ListPodSandboxRequest {};
-        let sandboxes = within("ListPodSandbox", deadline, self.cri.list_pod_sandbox(request)).await?;
-        let request = ListContainersRequest {};
-        let containers = within("ListContainers", deadline, self.cri.list_containers(request)).await?;
-        Ok(Lists {
-            sandboxes: sandboxes.items.into_iter().map(convert::sandbox).collect(),
-            containers: containers.containers.into_iter().map(convert::container).collect(),
-        })
+    async fn whole(self, deadline: Duration) -> Result<Lists, CallError> {
+        let (sandboxes, containers) = (self.most / 4, self.most / 2);
+        let path = "/runtime.v1.RuntimeService/ListPodSandbox";
+        let list = self.list(path, sandboxes, Request::new(ListPodSandboxRequest {}));
+        let sandboxes = within("ListPodSandbox", deadline, list).await?;
+        let path = "/runtime.v1.RuntimeService/ListContainers";
+        let list = self.list(path, containers, Request::new(ListContainersRequest {}));
+        let containers = within("ListContainers", deadline, list).await?;
+        Ok(Lists::of(sandboxes, containers))
     }
 
     /// ContainerStatus or PodSandboxStatus.
@@ -151,8 +202,9 @@ impl ReadOnlyRuntime {
     pub async fn look(mut self, at: Look, deadline: Duration) -> Result<Seen, CallError> {
         Ok(match at {
             Look::Images => {
-                let answer = within("ListImages", deadline, self.images.list_images(ListImagesRequest {})).await?;
-                Seen::Images(answer.images.into_iter().map(convert::image_of).collect())
+                let path = "/runtime.v1.ImageService/ListImages";
+                let list = self.list(path, self.most / 8, Request::new(ListImagesRequest {}));
+                Seen::Images(within::<Entries<Image>>("ListImages", deadline, list).await?)
             }
             Look::Fs => {
                 let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
@@ -171,40 +223,28 @@ impl ReadOnlyRuntime {
     }
 
     /// ListStatuses of containerd's content store.
-    pub async fn ingests(mut self, deadline: Duration) -> Result<Vec<Pull>, CallError> {
+    pub async fn ingests(self, deadline: Duration) -> Result<Entries<Pull>, CallError> {
+        let path = "/containerd.services.content.v1.Content/ListStatuses";
         let request = in_namespace(ListStatusesRequest { filters: Vec::new() });
-        let answer = within("ListStatuses", deadline, self.content.list_statuses(request)).await?;
-        Ok(answer.statuses.into_iter().map(convert::pull).collect())
+        within("ListStatuses", deadline, self.list(path, self.most / 2, request)).await
     }
+}
+
+impl Lists {
+    fn of(sandboxes: Entries<Sandbox>, containers: Entries<Container>) -> Self {
+        let left_out = sandboxes.left_out.saturating_add(containers.left_out);
+        Self { left_out, sandboxes: sandboxes.all, containers: containers.all }
+    }
+}
+
+fn not_ready(error: tonic::transport::Error) -> Status {
+    Status::unknown(format!("service was not ready: {error}"))
 }
 
 fn in_namespace<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.metadata_mut().insert("containerd-namespace", MetadataValue::from_static(NAMESPACE));
     request
-}
-
-/// The pieces of a list, once its stream is there.
-fn opened<T>(
-    opening: impl Future<Output = Result<Response<Streaming<T>>, Status>>,
-) -> impl Stream<Item = Result<T, Status>> {
-    opening.map_ok(Response::into_inner).try_flatten_stream()
-}
-
-/// All entries of a list in pieces.
-async fn gathered<R, T>(
-    pieces: impl Stream<Item = Result<Vec<R>, Status>>,
-    convert: impl Fn(R) -> T,
-) -> Result<Response<Vec<T>>, Status> {
-    let mut all = Vec::new();
-    let mut pieces = std::pin::pin!(pieces);
-    while let Some(piece) = pieces.try_next().await? {
-        all.extend(piece.into_iter().map(&convert));
-        if all.len() > MAX_ENTRIES {
-            return Err(Status::resource_exhausted(format!("more than {MAX_ENTRIES} entries")));
-        }
-    }
-    Ok(Response::new(all))
 }
 
 async fn within<T>(

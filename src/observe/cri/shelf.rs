@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::entries::Entries;
 use super::pace::Pace;
 use crate::observation::{Fact, Image, ImageFs};
 use crate::observe::LONGEST_RETRY;
@@ -14,6 +15,8 @@ use crate::text::Text;
 pub(super) struct Shelf {
     images: BTreeMap<Text, Image>,
     fs: ImageFs,
+    /// Images that there was no room for.
+    pub left_out: u64,
 }
 
 impl Shelf {
@@ -28,7 +31,8 @@ impl Shelf {
     pub fn seen(&mut self, seen: Seen) -> Vec<Fact> {
         match seen {
             Seen::Images(list) => {
-                let now: BTreeMap<_, _> = list.into_iter().map(|image| (image.id.clone(), image)).collect();
+                self.left_out = list.left_out;
+                let now: BTreeMap<_, _> = list.all.into_iter().map(|image| (image.id.clone(), image)).collect();
                 let before = std::mem::replace(&mut self.images, now);
                 let gone = before.keys().filter(|id| !self.images.contains_key(*id)).cloned().map(Fact::ImageGone);
                 let news = self.images.values().filter(|image| before.get(&image.id) != Some(*image));
@@ -56,7 +60,7 @@ pub(super) enum Look {
 #[derive(Debug)]
 pub(super) enum Seen {
     /// ListImages.
-    Images(Vec<Image>),
+    Images(Entries<Image>),
     /// ImageFsInfo.
     Fs(ImageFs),
 }
@@ -127,13 +131,19 @@ mod tests {
         Image { id: id.into(), tags: vec!["a:1".into()].into(), digests: Default::default(), size, pinned: false }
     }
 
+    fn images<const N: usize>(all: [Image; N]) -> Seen {
+        let mut entries = Entries::within(u64::MAX);
+        entries.all.extend(all);
+        Seen::Images(entries)
+    }
+
     #[test]
     fn only_differences_are_said() {
         let mut shelf = Shelf::default();
         assert!(shelf.all().is_empty() && shelf.seen(Seen::Fs(ImageFs::default())).is_empty());
-        assert_eq!(shelf.seen(Seen::Images(vec![image("a", 1), image("b", 1)])).len(), 2);
-        assert_eq!(shelf.seen(Seen::Images(vec![image("b", 1), image("a", 1)])), []);
-        let facts = shelf.seen(Seen::Images(vec![image("b", 2)]));
+        assert_eq!(shelf.seen(images([image("a", 1), image("b", 1)])).len(), 2);
+        assert_eq!(shelf.seen(images([image("b", 1), image("a", 1)])), []);
+        let facts = shelf.seen(images([image("b", 2)]));
         assert_eq!(facts, [Fact::ImageGone("a".into()), Fact::Image(Box::new(image("b", 2)))]);
         assert_eq!(shelf.all(), [Fact::Image(Box::new(image("b", 2)))]);
     }

@@ -19,7 +19,7 @@ use super::shelf::{Seen, Shelf};
 use super::waits::{Coming, Pending, at, at_some, coming, pending};
 use crate::observation::{Call, Fact, RuntimeStatus};
 use crate::observe::ended::Told;
-use crate::observe::{Attempt, Failure, Outlet};
+use crate::observe::{Attempt, Failure, LeftOut, Outlet};
 use crate::trust::KnownFile;
 
 /// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
@@ -68,7 +68,10 @@ impl CriSource {
 impl Attempt for CriSource {
     async fn attempt(&mut self, out: &mut Outlet) -> Failure {
         let failure = match connect(&self.endpoint).await {
-            Ok(channel) => Watch::new(self, ReadOnlyRuntime::new(channel)).run(out).await,
+            Ok(channel) => {
+                let runtime = ReadOnlyRuntime::new(channel, out.share());
+                Watch::new(self, runtime).run(out).await
+            }
             Err(failure) => failure,
         };
         self.tell_ends(Told::Away);
@@ -83,6 +86,8 @@ struct Watch<'a> {
     /// Nothing was listed yet in this attempt: the next list is an epoch.
     first: bool,
     list: Pending<Result<Lists, CallError>>,
+    /// Entries of the last list that there was no room for.
+    left_out: u64,
     list_began: Instant,
     list_due: Instant,
     last: Option<Listed>,
@@ -112,6 +117,7 @@ impl<'a> Watch<'a> {
             runtime,
             first: true,
             list: None,
+            left_out: 0,
             list_began: now,
             list_due: now,
             last: None,
@@ -180,7 +186,9 @@ impl<'a> Watch<'a> {
         };
         out.call_took(Call::CriList, took, None).await;
         out.live().await;
-        let epoch = std::mem::take(&mut self.first);
+        self.left_out = lists.left_out;
+        self.tell_left_out(out).await;
+        let epoch = std::mem::take(&mut self.first) || out.wants_list();
         if epoch {
             out.begin_epoch().await;
         }
@@ -208,6 +216,12 @@ impl<'a> Watch<'a> {
         for fact in self.source.shelf.seen(seen) {
             out.say(fact).await;
         }
+        self.tell_left_out(out).await;
+    }
+
+    async fn tell_left_out(&mut self, out: &mut Outlet) {
+        let count = self.left_out.saturating_add(self.source.shelf.left_out);
+        out.left_out_of_list(count, LeftOut::Share).await;
     }
 
     fn ask_identity(&mut self) {

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::FileType;
 
 use super::bounds::Bounds;
+use crate::named_file::{self, Kinds};
 use crate::observation::Time;
-use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, open_named, resolve};
+use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, resolve};
 
 /// Longest file that is read, in bytes; none of those looked for comes near.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -211,7 +212,7 @@ impl Root {
     /// # Errors
     /// [`Miss`].
     pub fn read_named<P: AsRef<Path>>(&self, path: P) -> Result<String, Miss> {
-        text(self.look(path, |p| bounded(open_named(p)?))?)
+        text(self.look(path, |p| bounded(named_file::open(p, Kinds::File)?))?)
     }
 
     /// The text of a file that the kernel makes, below `/proc` or `/sys`.
@@ -264,7 +265,7 @@ impl Root {
     /// # Errors
     /// [`Miss`].
     pub fn may_read_named(&self, path: impl AsRef<Path>) -> Result<(), Miss> {
-        self.look(path, |p| open_named(p).map(|_| ()))
+        self.look(path, |p| named_file::open(p, Kinds::File).map(|_| ()))
     }
 
     /// What a symbolic link points at.
@@ -345,7 +346,7 @@ impl Root {
 
 /// The bytes of a file of the kernel's; opening it never waits.
 pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    bounded(open_named(path)?)
+    bounded(named_file::open(path, Kinds::File)?)
 }
 
 /// The bytes of an open file; a longer one is none of those looked for.

@@ -4,23 +4,31 @@
 use reqwest::Response;
 
 use super::super::Failure;
-use super::fault::broken_off;
+use super::fault::{broken_off, not_understood};
+use crate::decode::{DecodeError, Item, ListHead, ListSplitter};
 use crate::observation::{ErrorKind, SourceError};
 
 /// Most bytes of a body, decompressed. A page of metrics of a busy node has single megabytes, `/pods` the same.
 pub(super) const BODY_LIMIT: usize = 64 << 20;
+/// Most bytes of a body that is held as a whole: the kubelet's settings are some KiB.
+const WHOLE_LIMIT: usize = 1 << 20;
 /// Longest line of a page; what is longer is no sample and is left out.
 const LINE_LIMIT: usize = 64 << 10;
 
 /// Hands every piece of the body to `take`; gives their length.
-async fn pieces(mut response: Response, what: &str, mut take: impl FnMut(&[u8])) -> Result<usize, Failure> {
+async fn pieces(
+    mut response: Response,
+    what: &str,
+    limit: usize,
+    mut take: impl FnMut(&[u8]),
+) -> Result<usize, Failure> {
     let mut length = 0usize;
     loop {
         match response.chunk().await {
             Ok(Some(piece)) => {
                 length = length.saturating_add(piece.len());
-                if length > BODY_LIMIT {
-                    return Err(too_large(what));
+                if length > limit {
+                    return Err(too_large(what, limit));
                 }
                 take(&piece);
             }
@@ -30,17 +38,17 @@ async fn pieces(mut response: Response, what: &str, mut take: impl FnMut(&[u8]))
     }
 }
 
-/// The whole body; what is not UTF-8 becomes U+FFFD.
+/// The whole body of a page of settings; what is not UTF-8 becomes U+FFFD.
 pub(super) async fn whole(response: Response, what: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    pieces(response, what, |piece| bytes.extend_from_slice(piece)).await?;
+    pieces(response, what, WHOLE_LIMIT, |piece| bytes.extend_from_slice(piece)).await?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// Hands every line of the body to `take`, without its line feed.
 pub(super) async fn each_line(response: Response, what: &str, mut take: impl FnMut(&str)) -> Result<(), Failure> {
     let mut lines = Lines::default();
-    pieces(response, what, |piece| lines.push(piece, &mut take)).await?;
+    pieces(response, what, BODY_LIMIT, |piece| lines.push(piece, &mut take)).await?;
     lines.end(&mut take);
     Ok(())
 }
@@ -57,10 +65,34 @@ pub(super) async fn beginning(mut response: Response, limit: usize) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn too_large(what: &str) -> Failure {
+/// Hands every item of a list to `take`; gives what the list says of itself, or None when it is longer than is read and its
+/// rest was left out.
+pub(super) async fn each_item(
+    mut response: Response,
+    what: &str,
+    mut take: impl FnMut(Item<'_>),
+) -> Result<Option<ListHead>, Failure> {
+    let (mut splitter, mut length) = (ListSplitter::default(), 0usize);
+    let odd = |e: DecodeError| not_understood(what, &e.to_string());
+    loop {
+        match response.chunk().await {
+            Ok(Some(piece)) => {
+                length = length.saturating_add(piece.len());
+                splitter.push(&piece, &mut take).map_err(odd)?;
+                if length > BODY_LIMIT {
+                    return Ok(None);
+                }
+            }
+            Ok(None) => return splitter.finish().map(Some).map_err(odd),
+            Err(error) => return Err(broken_off(what, length, &error)),
+        }
+    }
+}
+
+fn too_large(what: &str, limit: usize) -> Failure {
     Failure::Retry(SourceError {
-        tried: format!("{what}: the answer is larger than {} MiB", BODY_LIMIT >> 20).into(),
-        kind: ErrorKind::Malformed,
+        tried: format!("{what}: the answer is larger than {} MiB", limit >> 20).into(),
+        kind: ErrorKind::TooLarge,
         fix: "no kubelet says so much: look at what listens there".into(),
     })
 }
@@ -74,7 +106,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn push(&mut self, mut piece: &[u8], take: &mut impl FnMut(&str)) {
-        while let Some(at) = piece.iter().position(|b| *b == b'\n') {
+        while let Some(at) = memchr::memchr(b'\n', piece) {
             let (line, rest) = piece.split_at(at);
             if self.partial.is_empty() && !self.too_long && line.len() <= LINE_LIMIT {
                 take(&String::from_utf8_lossy(line));

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::super::{Attempt, Failure, Outlet};
+use super::super::{Attempt, Failure, LeftOut, Outlet};
 use super::KubeletClient;
 use super::ask::{ask, ticks};
-use super::body::whole;
+use super::body::each_item;
 use super::fault::not_understood;
-use crate::decode::{Object, objects};
+use crate::decode::{DecodeError, Object, item};
 use crate::objects::Pod;
 use crate::observation::{Call, Fact};
 use crate::text::Text;
@@ -41,18 +41,30 @@ impl PodsSource {
         Self { every, ..self }
     }
 
-    async fn list(&self) -> Result<Pods, Failure> {
+    /// The pods, as many as `most` bytes hold.
+    async fn list(&self, most: u64) -> Result<Listed, Failure> {
         let what = self.client.call(PATH);
-        let page = whole(self.client.get(PATH).await?, &what).await?;
-        let items = objects(&page).map_err(|e| not_understood(&what, &e.to_string()))?;
-        let odd = !items.is_empty();
-        let mut pods = Pods::new();
-        for item in items {
-            if let Object::Pod(pod) = item {
-                pods.insert(pod.metadata.uid.clone(), *pod);
+        let mut listed = Listed::default();
+        let (mut odd, mut weight) = (false, 0u64);
+        let response = self.client.get(PATH).await?;
+        let head = each_item(response, &what, |raw| match item(raw, "Pod") {
+            Object::Pod(pod) => {
+                let fact = Fact::Pod(pod);
+                weight = weight.saturating_add(fact.weight());
+                match fact {
+                    Fact::Pod(pod) if weight <= most => _ = listed.pods.insert(pod.metadata.uid.clone(), *pod),
+                    _ => listed.leave_out(LeftOut::Share),
+                }
             }
+            Object::Unreadable(DecodeError::TooLarge) => listed.leave_out(LeftOut::Object),
+            _ => odd = true,
+        });
+        match head.await? {
+            Some(head) => odd |= !head.kind.ends_with("List"),
+            None => listed.leave_out(LeftOut::List),
         }
-        if odd && pods.is_empty() { Err(not_understood(&what, "not a list of pods")) } else { Ok(pods) }
+        let nothing = listed.pods.is_empty() && listed.left_out.is_none();
+        if odd && nothing { Err(not_understood(&what, "not a list of pods")) } else { Ok(listed) }
     }
 
     async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
@@ -60,16 +72,35 @@ impl PodsSource {
         let mut known: Option<Pods> = None;
         let mut ticks = ticks(self.every);
         out.verified(self.client.trust().is_verified()).await;
+        // They are held here and in the model.
+        let most = out.share() / 4 * 3;
         loop {
             ticks.tick().await;
-            let pods = ask(out, Call::KubeletPods, &what, self.client.deadline(), self.list()).await?;
+            let call = self.list(most);
+            let Listed { pods, left_out } = ask(out, Call::KubeletPods, &what, self.client.deadline(), call).await?;
             out.live().await;
+            let (count, why) = left_out.unwrap_or((0, LeftOut::Share));
+            out.left_out_of_list(count, why).await;
             match &known {
-                None => tell_all(out, &pods).await,
-                Some(known) => tell_differences(out, known, &pods).await,
+                Some(known) if !out.wants_list() => tell_differences(out, known, &pods).await,
+                _ => tell_all(out, &pods).await,
             }
             known = Some(pods);
         }
+    }
+}
+
+/// A list, and what of it there was no room for.
+#[derive(Default)]
+struct Listed {
+    pods: Pods,
+    left_out: Option<(u64, LeftOut)>,
+}
+
+impl Listed {
+    fn leave_out(&mut self, why: LeftOut) {
+        let count = self.left_out.map_or(0, |(count, _)| count);
+        self.left_out = Some((count + 1, why));
     }
 }
 

@@ -18,7 +18,8 @@ use crate::text::Message;
 type Said = Result<Vec<Fact>, SourceError>;
 
 pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
-    let mut capture = Capture { folder, timeline: Timeline::default(), said: Vec::new(), times: Vec::new() };
+    let mut capture =
+        Capture { folder, timeline: Timeline::within(folder.limits().decoded()), said: Vec::new(), times: Vec::new() };
     for source in Source::ALL {
         capture.timeline.off(source, "the capture does not hold it");
     }
@@ -61,6 +62,7 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
             Err(error) => timeline.fail(source, end, error),
         }
     }
+    capture.timeline.fits(folder.path())?;
     Ok(capture.timeline.finish(end, node))
 }
 

@@ -48,7 +48,8 @@ pub(super) struct Line<'a> {
 }
 
 pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
-    let mut import = Import { folder, timeline: Timeline::default(), end: None, node: Text::default() };
+    let mut import =
+        Import { folder, timeline: Timeline::within(folder.limits().decoded()), end: None, node: Text::default() };
     import.watch("api-pods.jsonl", Source::ApiPods)?;
     import.watch("api-node.jsonl", Source::ApiNode)?;
     import.watch("api-events.jsonl", Source::ApiEvents)?;
@@ -78,6 +79,7 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
         Ok(())
     })?;
     let end = import.end.ok_or_else(|| ImportError::NoTime { path: folder.path().to_owned() })?;
+    import.timeline.fits(folder.path())?;
     Ok(import.timeline.finish(end, import.node))
 }
 
@@ -293,6 +295,7 @@ fn timed_out_after(error: &str) -> Option<TimeDelta> {
 fn what_of(error: &DecodeError) -> String {
     match error {
         DecodeError::Json { .. } => "lines with a part that could not be read".into(),
+        DecodeError::TooLarge => "lines with an object that is too large".into(),
         DecodeError::Shape(what) => format!("lines: {what}"),
     }
 }

@@ -4,38 +4,74 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::files;
+use serde::Deserialize;
+
+use super::files::{self, Limits};
 use super::listing::skip_object;
 use super::timeline::Timeline;
 use super::{ImportError, Imported};
-use crate::decode::{Object, objects};
+use crate::decode::{DecodeError, Item, ListSplitter, MAX_ITEM, Object, item};
 use crate::objects::{Condition, ContainerState, Event, Lease, Meta, Node, Pod};
 use crate::observation::{Fact, Source, Time};
 use crate::text::Text;
+use crate::weight::Weigh;
 
-pub(super) fn import(path: &Path) -> Result<Imported, ImportError> {
-    let mut timeline = Timeline::default();
-    let moment = read(path, &mut timeline)?;
+pub(super) fn import(path: &Path, limits: Limits) -> Result<Imported, ImportError> {
+    let mut timeline = Timeline::within(limits.decoded());
+    let moment = read(path, limits, &mut timeline)?;
     let end = moment.newest().ok_or_else(|| ImportError::NoTime { path: path.to_owned() })?;
     for source in Source::ALL {
         timeline.off(source, "a list of Kubernetes objects does not hold it");
     }
     let node = moment.node();
     moment.emit(&[Source::ApiPods, Source::ApiNode, Source::ApiEvents], end, &mut timeline);
+    timeline.fits(path)?;
     Ok(timeline.finish(end, node))
 }
 
-/// The objects of a list.
-pub(super) fn read(path: &Path, timeline: &mut Timeline) -> Result<Moment, ImportError> {
+/// The objects of a list, read one after another, or the one object that the file is.
+pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Result<Moment, ImportError> {
     let name = path.to_string_lossy();
-    let json = files::read(path)?;
-    let found = objects(&json).map_err(|e| ImportError::NotObjects { path: path.to_owned(), why: e.to_string() })?;
-    let mut moment = Moment::default();
-    moment.add(found, &name, timeline);
+    let none = |why: String| ImportError::NotObjects { path: path.to_owned(), why };
+    let (mut moment, mut splitter) = (Moment::default(), ListSplitter::with_head(MAX_ITEM));
+    // What does not say its kind before the list has said its own.
+    let (mut unnamed, mut held): (Vec<Vec<u8>>, u64) = (Vec::new(), 0);
+    let mut kind = None;
+    files::each_piece(path, limits, |piece| {
+        kind = kind.take().or_else(|| splitter.kind());
+        let listed = kind.as_deref().and_then(|kind| kind.strip_suffix("List"));
+        let mut take = |raw: Item<'_>| match (item(raw, listed.unwrap_or_default()), raw) {
+            (Object::OtherKind(kind), Item::Json(json)) if kind.is_empty() => {
+                held += json.len() as u64;
+                unnamed.push(json.to_vec());
+            }
+            (object, _) => moment.add([object], &name, timeline),
+        };
+        splitter.push(piece, &mut take).map_err(|e| none(e.to_string()))?;
+        if moment.weight.saturating_add(held) > limits.decoded() {
+            return Err(ImportError::TooMuch { path: path.to_owned() });
+        }
+        Ok(())
+    })?;
+    let head = splitter.finish_raw();
+    let List { kind } = serde_json::from_slice(&head).map_err(|e| none(DecodeError::from(e).to_string()))?;
+    match kind.strip_suffix("List") {
+        Some(listed) => {
+            for raw in unnamed {
+                moment.add([item(Item::Json(&raw), listed)], &name, timeline);
+            }
+        }
+        None => moment.add([item(Item::Json(&head), "")], &name, timeline),
+    }
     if moment.is_empty() {
-        return Err(ImportError::NotObjects { path: path.to_owned(), why: "it holds no pod, event or node".into() });
+        return Err(none("it holds no pod, event or node".into()));
     }
     Ok(moment)
+}
+
+#[derive(Deserialize)]
+struct List {
+    kind: String,
 }
 
 /// Everything that the API server said at one moment.
@@ -45,12 +81,20 @@ pub(super) struct Moment {
     nodes: BTreeMap<Text, Node>,
     events: BTreeMap<Text, Event>,
     leases: BTreeMap<Text, Lease>,
+    /// Bytes that they take.
+    weight: u64,
 }
 
 impl Moment {
     /// Takes pods, nodes, events, and the leases of nodes; others are told as skipped. Of two under one UID the later stays.
-    pub(super) fn add(&mut self, objects: Vec<Object>, path: &str, timeline: &mut Timeline) {
+    pub(super) fn add(&mut self, objects: impl IntoIterator<Item = Object>, path: &str, timeline: &mut Timeline) {
         for object in objects {
+            self.weight += match &object {
+                Object::Pod(pod) => pod.heap() as u64,
+                Object::Event(event) => event.heap() as u64,
+                Object::Node(node) => node.heap() as u64,
+                _ => 0,
+            };
             match object {
                 Object::Pod(pod) => {
                     self.pods.insert(pod.metadata.uid.clone(), *pod);
@@ -92,7 +136,7 @@ impl Moment {
 
     /// Adds each of the sources as one whole listing.
     pub(super) fn emit(self, sources: &[Source], at: Time, timeline: &mut Timeline) {
-        let Self { pods, nodes, events, leases } = self;
+        let Self { pods, nodes, events, leases, weight: _ } = self;
         // Nobody lists them by the way: that there are none means that they were not asked for.
         let leased = (!leases.is_empty()).then_some(Source::ApiLease);
         let lists: [(Source, Vec<Fact>); 4] = [

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::observation::{Observation, Time};
 use crate::text::Text;
+use crate::weight::DEFAULT_MEMORY;
 
 pub use offline::{LogFile, LogOf, examine};
 
@@ -57,12 +58,29 @@ pub enum ImportError {
         error: io::Error,
     },
     /// A file is larger than is read.
-    #[error("{} is larger than {limit} bytes once decompressed", path.display())]
+    #[error("{} is larger than {} MiB once decompressed", path.display(), limit >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
         /// The limit in bytes.
         limit: u64,
+    },
+    /// A compressed file is nearly empty: what it stands for is no input that anybody made.
+    #[error(
+        "{} decompresses to more than {ratio} times its size, which no real input does",
+        path.display()
+    )]
+    Ratio {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        ratio: u64,
+    },
+    /// What is in the input takes more memory than may be used.
+    #[error("{} needs more memory than may be used", path.display())]
+    TooMuch {
+        /// The input.
+        path: PathBuf,
     },
     /// A folder that is neither kind.
     #[error(
@@ -95,13 +113,22 @@ pub enum ImportError {
 /// Imports a folder or a file, plain or gzipped, whatever its name; `-` is standard input.
 ///
 /// # Errors
+/// Those of [`import_within`], with the memory that is used by default.
+pub fn import(path: &Path) -> Result<Imported, ImportError> {
+    import_within(path, DEFAULT_MEMORY)
+}
+
+/// The same with so many bytes of memory.
+///
+/// # Errors
 /// When the path cannot be read, or is nothing that can be imported. Single bad lines and files are told in
 /// [`Imported::skipped`] or as a state of their source instead.
-pub fn import(path: &Path) -> Result<Imported, ImportError> {
+pub fn import_within(path: &Path, memory: u64) -> Result<Imported, ImportError> {
+    let limits = files::Limits::of(memory);
     if path == Path::new("-") || !path.is_dir() {
-        return kubectl::import(path);
+        return kubectl::import(path, limits);
     }
-    let folder = files::Folder::new(path);
+    let folder = files::Folder::new(path, limits);
     if folder.has("api-pods.jsonl") {
         incident::import(&folder)
     } else if folder.has("pods.json") {

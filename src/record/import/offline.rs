@@ -1,12 +1,13 @@
 //! Owns what a colleague sends to be explained: a list of objects, logs of any origin, a page of metrics, each optional.
 //! It must not keep whole logs: what the model folds is bounded, and a file's last part counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
+use super::files::{self, Limits};
 use super::kubectl;
 use super::timeline::Timeline;
-use super::{ImportError, Imported, files};
+use super::{ImportError, Imported};
 use crate::decode::{
     Joiner, RuntimeLine, every_kubelet_entry, every_runtime_entry, kernel_entry, klog, plain_line, runtime_line, scrape,
 };
@@ -43,7 +44,7 @@ pub struct LogFile {
 }
 
 /// Reads what there is. `now` is the time at which it is looked at; without it the newest time in the files. `subject` is
-/// the pod, `namespace/name`, that a container's log is taken to be of.
+/// the pod, `namespace/name`, that a container's log is taken to be of; `memory` what may be used, bytes.
 ///
 /// # Errors
 /// When a file cannot be read, the objects are none, or nothing says when it all was.
@@ -52,20 +53,25 @@ pub fn examine(
     logs: &[LogFile],
     now: Option<Time>,
     subject: &str,
+    memory: u64,
 ) -> Result<Imported, ImportError> {
-    let mut timeline = Timeline::default();
-    let moment = objects.map(|path| kubectl::read(path, &mut timeline)).transpose()?;
+    let limits = Limits::of(memory);
+    let mut timeline = Timeline::within(limits.decoded());
+    let moment = objects.map(|path| kubectl::read(path, limits, &mut timeline)).transpose()?;
     let newest = moment.as_ref().and_then(kubectl::Moment::newest);
     // A log without years is of the year of whatever else is known; nothing here asks a clock.
     let reference = now.or(newest).unwrap_or(Time::UNIX_EPOCH);
     let mut entries: BTreeMap<Source, Vec<(Option<Time>, LogEntry)>> = BTreeMap::new();
     let mut page = None;
     for log in logs {
-        let text = files::read(&log.path)?;
-        let lines = last_lines(&text);
+        let lines = match log.of {
+            LogOf::Metrics => VecDeque::new(),
+            _ => files::last_lines(&log.path, limits, LINES_READ)?,
+        };
+        let lines = lines.iter().map(String::as_str);
         let read = match &log.of {
             LogOf::Metrics => {
-                match scrape(&text) {
+                match scrape(&files::text(&log.path, limits)?) {
                     Ok(found) => page = Some(found),
                     Err(e) => timeline.skip(&log.path.to_string_lossy(), format!("no page of metrics: {e}"), 1),
                 }
@@ -93,7 +99,7 @@ pub fn examine(
     let in_logs = entries.values().flatten().filter_map(|(at, _)| *at).max();
     let end = now.or([newest, in_logs].into_iter().flatten().max());
     let first = objects.map(Path::to_owned).or_else(|| logs.first().map(|l| l.path.clone())).unwrap_or_default();
-    let end = end.ok_or(ImportError::NoTime { path: first })?;
+    let end = end.ok_or_else(|| ImportError::NoTime { path: first.clone() })?;
     for source in Source::ALL {
         timeline.off(source, "not among the files that were given");
     }
@@ -114,12 +120,8 @@ pub fn examine(
             timeline.push(source, last, Fact::Log(Box::new(entry)));
         }
     }
+    timeline.fits(&first)?;
     Ok(timeline.finish(end, node))
-}
-
-fn last_lines(text: &str) -> impl Iterator<Item = &str> {
-    let skip = text.lines().count().saturating_sub(LINES_READ);
-    text.lines().skip(skip).filter(|line| !line.trim().is_empty())
 }
 
 fn each<'a>(

@@ -2,8 +2,9 @@
 //! It must not change a fact, nor reorder the facts of one source.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::{Imported, Skipped};
+use super::{ImportError, Imported, Skipped};
 use crate::observation::{Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
 use crate::text::Text;
 
@@ -22,9 +23,25 @@ pub(super) struct Timeline {
     tracks: BTreeMap<Source, Track>,
     off: BTreeMap<Source, Text>,
     skipped: Vec<Skipped>,
+    weight: u64,
+    /// What all facts may take, bytes.
+    most: u64,
 }
 
 impl Timeline {
+    /// Empty; at most `most` bytes of facts are taken.
+    pub(super) fn within(most: u64) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    /// Every fact was taken.
+    ///
+    /// # Errors
+    /// [`ImportError::TooMuch`] of `path`.
+    pub(super) fn fits(&self, path: &Path) -> Result<(), ImportError> {
+        if self.weight > self.most { Err(ImportError::TooMuch { path: path.to_owned() }) } else { Ok(()) }
+    }
+
     /// Adds a fact, not earlier than the source's last one. The source becomes live if it is not.
     pub(super) fn push(&mut self, source: Source, at: Time, fact: Fact) {
         self.live(source, at);
@@ -58,6 +75,10 @@ impl Timeline {
 
     /// Adds a fact of a source that is not made live by it: a call that is under way, or has failed.
     pub(super) fn put(&mut self, source: Source, at: Time, fact: Fact) {
+        self.weight = self.weight.saturating_add(fact.weight());
+        if self.weight > self.most {
+            return;
+        }
         let facts = &mut self.tracks.entry(source).or_default().facts;
         let at = facts.last().map_or(at, |(last, _)| at.max(*last));
         facts.push((at, fact));
@@ -128,7 +149,7 @@ mod tests {
 
     #[test]
     fn ordered_stamped_and_clamped() {
-        let mut t = Timeline::default();
+        let mut t = Timeline::within(u64::MAX);
         t.push(Source::Cri, at(12), Fact::EpochBegin);
         t.push(Source::Cri, at(11), Fact::EpochEnd);
         t.push(Source::Cri, at(99), Fact::Alive);
@@ -159,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_failure_ends_live() {
-        let mut t = Timeline::default();
+        let mut t = Timeline::within(u64::MAX);
         t.push(Source::Cri, at(1), Fact::Alive);
         t.fail(Source::Cri, at(2), crate::decode::failure("list", "refused"));
         assert!(!t.is_live(Source::Cri));

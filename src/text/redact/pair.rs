@@ -208,7 +208,7 @@ impl Here<'_> {
             return false;
         }
         match self.names {
-            Names::Password => letter && (digit || last) || letter && !bare.bytes().all(|b| b.is_ascii_alphabetic()),
+            Names::Password => letter && (digit || last || !bare.bytes().all(|b| b.is_ascii_alphabetic())),
             Names::Token => digit && letter && bare.len() >= SHORTEST && !bare.contains(['/', '(']),
             _ => is_random(bare) && bare.len() >= 2 * SHORTEST && !bare.contains('/'),
         }

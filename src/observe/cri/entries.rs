@@ -1,0 +1,228 @@
+//! Owns the lists of runtime and content store: decoded entry by entry, as many as there is room for.
+//! It must not hold a whole answer decoded: two bytes of it can stand for hundreds.
+
+use std::marker::PhantomData;
+
+use prost::Message;
+use prost::bytes::Buf;
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
+use tonic::codec::{Codec, DecodeBuf, Decoder};
+use tonic::{Status, codec::Encoder};
+use tonic_prost::ProstEncoder;
+
+use super::convert;
+use crate::observation::{Container, Image, Pull, Sandbox};
+use crate::proto::{content, cri};
+use crate::weight::Weigh;
+
+/// An entry that is longer is decoded only if it has few fields, bytes: two bytes of a map can stand for a hundred.
+const LONG_ENTRY: usize = 1 << 20;
+/// Fields of such an entry: labels and annotations are one each.
+const MAX_FIELDS: usize = 4096;
+/// The field of every list that holds its entries.
+const ENTRIES: u32 = 1;
+
+/// What a list holds.
+pub(super) trait Entry: Weigh + Send + 'static {
+    /// As it is sent.
+    type Sent: Message + Default;
+    /// As it is kept.
+    fn convert(sent: Self::Sent) -> Self;
+}
+
+macro_rules! entries {
+    ($($ty:ty = $sent:ty, $convert:path;)*) => {
+        $(impl Entry for $ty {
+            type Sent = $sent;
+            fn convert(sent: $sent) -> Self {
+                $convert(sent)
+            }
+        })*
+    };
+}
+
+entries! {
+    Sandbox = cri::PodSandbox, convert::sandbox;
+    Container = cri::Container, convert::container;
+    Image = cri::Image, convert::image_of;
+    Pull = content::Status, convert::pull;
+}
+
+/// The entries of a list, and how many there was no room for.
+#[derive(Debug)]
+pub(super) struct Entries<T> {
+    /// Those that are kept.
+    pub all: Vec<T>,
+    /// How many were left out.
+    pub left_out: u64,
+    weight: u64,
+    most: u64,
+}
+
+impl<T: Entry> Entries<T> {
+    /// None yet; at most `most` bytes are kept.
+    pub fn within(most: u64) -> Self {
+        Self { all: Vec::new(), left_out: 0, weight: 0, most }
+    }
+
+    fn add(&mut self, entry: T) {
+        // A vector that grows holds twice what is in it.
+        let weight = (2 * size_of::<T>() + entry.heap()) as u64;
+        if self.weight + weight > self.most {
+            self.left_out += 1;
+            return;
+        }
+        self.weight += weight;
+        self.all.push(entry);
+    }
+
+    /// Takes in the next piece of the same list.
+    pub fn extend(&mut self, piece: Self) {
+        self.left_out = self.left_out.saturating_add(piece.left_out);
+        piece.all.into_iter().for_each(|entry| self.add(entry));
+    }
+
+    /// Takes in one message.
+    ///
+    /// # Errors
+    /// When it is no protobuf.
+    pub fn merge(&mut self, buf: &mut impl Buf) -> Result<(), prost::DecodeError> {
+        while buf.has_remaining() {
+            let (tag, wire_type) = decode_key(buf)?;
+            if (tag, wire_type) != (ENTRIES, WireType::LengthDelimited) {
+                skip_field(wire_type, tag, buf, DecodeContext::default())?;
+                continue;
+            }
+            let len = decode_varint(buf)?;
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            if len > buf.remaining() {
+                // What prost says of an entry that breaks off.
+                T::Sent::decode_length_delimited(&[0x7f][..])?;
+            }
+            if self.weight >= self.most {
+                self.left_out += 1;
+                buf.advance(len);
+                continue;
+            }
+            let entry = buf.copy_to_bytes(len);
+            if len > LONG_ENTRY && fields(&entry)? > MAX_FIELDS {
+                self.left_out += 1;
+            } else {
+                self.add(T::convert(T::Sent::decode(entry)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many fields a message has, those in its fields not counted.
+fn fields(mut message: &[u8]) -> Result<usize, prost::DecodeError> {
+    let mut count = 0;
+    while message.has_remaining() {
+        let (tag, wire_type) = decode_key(&mut message)?;
+        skip_field(wire_type, tag, &mut message, DecodeContext::default())?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Sends `R`, and reads a list of `T` of at most so many bytes.
+#[derive(Clone, Debug)]
+pub(super) struct EntriesCodec<R, T> {
+    most: u64,
+    of: PhantomData<(R, T)>,
+}
+
+impl<R, T> EntriesCodec<R, T> {
+    pub fn within(most: u64) -> Self {
+        Self { most, of: PhantomData }
+    }
+}
+
+impl<R: Message + Send + 'static, T: Entry> Codec for EntriesCodec<R, T>
+where
+    ProstEncoder<R>: Encoder<Item = R, Error = Status>,
+{
+    type Encode = R;
+    type Decode = Entries<T>;
+    type Encoder = ProstEncoder<R>;
+    type Decoder = EntriesDecoder<T>;
+
+    fn encoder(&mut self) -> Self::Encoder {
+        ProstEncoder::default()
+    }
+
+    fn decoder(&mut self) -> Self::Decoder {
+        EntriesDecoder { most: self.most, of: PhantomData }
+    }
+}
+
+/// Reads the messages of a list.
+#[derive(Debug)]
+pub(super) struct EntriesDecoder<T> {
+    most: u64,
+    of: PhantomData<T>,
+}
+
+impl<T: Entry> Decoder for EntriesDecoder<T> {
+    type Item = Entries<T>;
+    type Error = Status;
+
+    fn decode(&mut self, buf: &mut DecodeBuf<'_>) -> Result<Option<Self::Item>, Status> {
+        let mut entries = Entries::within(self.most);
+        // As tonic says it of every other answer.
+        entries.merge(buf).map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Some(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, PartialEq, Message)]
+    struct List {
+        #[prost(message, repeated, tag = "1")]
+        items: Vec<cri::PodSandbox>,
+        #[prost(string, tag = "7")]
+        later: String,
+    }
+
+    fn sandbox(id: &str) -> cri::PodSandbox {
+        cri::PodSandbox { id: id.into(), ..Default::default() }
+    }
+
+    fn read(bytes: &[u8], most: u64) -> Result<(Vec<String>, u64), prost::DecodeError> {
+        let mut entries = Entries::<Sandbox>::within(most);
+        entries.merge(&mut &bytes[..])?;
+        Ok((entries.all.iter().map(|s| s.id.to_string()).collect(), entries.left_out))
+    }
+
+    #[test]
+    fn entries_beyond_the_room_are_counted() {
+        let list = List { items: ["a", "b", "c"].map(sandbox).to_vec(), later: "x".into() }.encode_to_vec();
+        assert_eq!(read(&list, u64::MAX).unwrap(), (vec!["a".into(), "b".into(), "c".into()], 0));
+        let one = (2 * size_of::<Sandbox>() + 100) as u64;
+        assert_eq!(read(&list, one).unwrap(), (vec!["a".into()], 2));
+        let note = |n: usize| (n.to_string(), "x".repeat(300));
+        let long = |notes| cri::PodSandbox { annotations: (0..notes).map(note).collect(), ..sandbox("a") };
+        for (notes, expected) in [(3500, (vec!["a".to_owned(), "b".into()], 0)), (4500, (vec!["b".into()], 1))] {
+            let list = List { items: vec![long(notes), sandbox("b")], later: String::new() };
+            assert_eq!(read(&list.encode_to_vec(), u64::MAX).unwrap(), expected);
+        }
+        // Eight million entries of two bytes each.
+        let empty = [ENTRIES as u8 * 8 + 2, 0].repeat(8 << 20);
+        let (kept, left) = read(&empty, 1 << 20).unwrap();
+        assert!(kept.len() <= 4096 && left > 8_000_000, "{} kept", kept.len());
+        assert!(read(&list[..list.len() - 5], u64::MAX).is_err(), "torn");
+        assert!(read(&[0x0a, 0x7f, 0x00], u64::MAX).is_err(), "longer than there is");
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            _ = read(&bytes, u64::MAX);
+        }
+    }
+}
