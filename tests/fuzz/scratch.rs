@@ -8,11 +8,15 @@ pub struct Scratch(PathBuf);
 
 impl Scratch {
     pub fn new() -> Self {
-        let memory = Path::new("/dev/shm");
-        let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
-        let dir = base.join(format!("kpodtrace-fuzz-{}-{number}", std::process::id()));
+        let name = format!("kpodtrace-fuzz-{}-{number}", std::process::id());
+        // A folder of that name need not be in memory, nor open to this user.
+        let memory = Path::new("/dev/shm").join(&name);
+        if fs::create_dir_all(&memory).is_ok() {
+            return Self(memory);
+        }
+        let dir = std::env::temp_dir().join(name);
         fs::create_dir_all(&dir).unwrap();
         Self(dir)
     }
