@@ -31,9 +31,11 @@ inside() {
     registry="${CARGO_HOME:-$HOME/.cargo}"
     target=$(target_dir)
     read_only "$root" "$sysroot"
-    read_only "$root" "$registry/registry"
+    # The archives, not what cargo unpacked from them for root: some crates keep files that only their owner may read.
+    mkdir -p "$root$registry/registry"
+    cp -a "$registry/registry/cache" "$registry/registry/index" "$root$registry/registry/"
     [ ! -e "$registry/config.toml" ] || cp "$registry/config.toml" "$root$registry/"
-    chown "$USER_ID:$USER_ID" "$root$registry"
+    chown -R "$USER_ID:$USER_ID" "$root$registry"
     read_only "$root" "$PWD"
     mkdir -p "$root$target"
     mount --bind "$target" "$root$target"
