@@ -257,7 +257,7 @@ async fn a_watch_that_falls_silent_is_given_up() {
 async fn headers_that_do_not_come_are_late() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("slow"));
     api.state().slow = Duration::from_secs(30);
-    let pace = WatchTimings { answer: Duration::from_millis(300), ..WatchTimings::default() };
+    let pace = WatchTimings { response: Duration::from_millis(300), ..WatchTimings::default() };
     let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
     let error = live.failure(ErrorKind::Timeout).await;
     assert!(error.tried.contains("list and watch pods with fieldSelector spec.nodeName=node-a"), "{error:?}");

@@ -7,12 +7,12 @@ use crate::observation::Fact;
 use crate::text::Text;
 
 /// Objects by their key.
-pub(super) type Listing<T> = BTreeMap<Text, T>;
+pub(super) type KeyedObjects<T> = BTreeMap<Text, T>;
 
 /// New and changed objects of `now`, then those of `before` that are gone.
 pub(super) fn differences<T: PartialEq>(
-    before: &Listing<T>,
-    now: &Listing<T>,
+    before: &KeyedObjects<T>,
+    now: &KeyedObjects<T>,
     fact: impl Fn(&T) -> Fact,
     gone: impl Fn(Text) -> Fact,
 ) -> Vec<Fact> {
@@ -22,15 +22,19 @@ pub(super) fn differences<T: PartialEq>(
 }
 
 /// New and changed objects of `now`.
-pub(super) fn changed<T: PartialEq>(before: &Listing<T>, now: &Listing<T>, fact: impl Fn(&T) -> Fact) -> Vec<Fact> {
+pub(super) fn changed<T: PartialEq>(
+    before: &KeyedObjects<T>,
+    now: &KeyedObjects<T>,
+    fact: impl Fn(&T) -> Fact,
+) -> Vec<Fact> {
     now.iter().filter(|(key, object)| before.get(*key) != Some(*object)).map(|(_, object)| fact(object)).collect()
 }
 
 /// Emits a listing: all of it as a new epoch where there is none before, else the differences, or that there are none.
 pub(super) async fn emit_listing<T: PartialEq>(
     out: &mut ObservationSink,
-    before: Option<&Listing<T>>,
-    now: &Listing<T>,
+    before: Option<&KeyedObjects<T>>,
+    now: &KeyedObjects<T>,
     fact: impl Fn(&T) -> Fact,
     gone: impl Fn(Text) -> Fact,
 ) {
@@ -39,7 +43,7 @@ pub(super) async fn emit_listing<T: PartialEq>(
         Some(before) => differences(before, now, fact, gone),
         None => {
             out.begin_epoch().await;
-            changed(&Listing::new(), now, fact)
+            changed(&KeyedObjects::new(), now, fact)
         }
     };
     for fact in facts {

@@ -36,7 +36,7 @@ const NO_LIST: &str = "the response is not a list";
 #[derive(Clone, Copy, Debug)]
 pub struct WatchTimings {
     /// Longest wait for the head of a response.
-    pub answer: Duration,
+    pub response: Duration,
     /// Longest time for a page of a list.
     pub page: Duration,
     /// Requested duration of a watch (`timeoutSeconds`), in whole seconds; the server closes it then.
@@ -53,7 +53,7 @@ pub struct WatchTimings {
 impl Default for WatchTimings {
     fn default() -> Self {
         Self {
-            answer: Duration::from_secs(15),
+            response: Duration::from_secs(15),
             page: Duration::from_secs(60),
             watch: Duration::from_secs(290),
             slack: Duration::from_secs(20),
@@ -182,8 +182,8 @@ impl ListWatch {
     async fn get(&mut self, conn: &ApiConnection, query: &str) -> Result<Response<Body>, ApiError> {
         let request = Request::get(self.what.uri(query)).body(Body::empty());
         let request = request.map_err(|e| malformed(&self.what, conn, &e.to_string()))?;
-        let response = match tokio::time::timeout(self.timings.answer, conn.client.send(request)).await {
-            Err(_) => return Err(ApiError::Failed(timed_out(&self.what.request(), conn, self.timings.answer))),
+        let response = match tokio::time::timeout(self.timings.response, conn.client.send(request)).await {
+            Err(_) => return Err(ApiError::Failed(timed_out(&self.what.request(), conn, self.timings.response))),
             Ok(Err(error)) => return Err(ApiError::Failed(request_failed(&self.what.request(), conn, &error))),
             Ok(Ok(response)) => response,
         };
@@ -192,14 +192,14 @@ impl ListWatch {
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = read_all(response, MAX_ERROR_BODY, self.timings.answer).await.unwrap_or_default();
+        let body = read_all(response, MAX_ERROR_BODY, self.timings.response).await.unwrap_or_default();
         Err(refused(&self.what, conn, status, &headers, &body))
     }
 
     /// Lists all objects as a new epoch; returns the version to watch from. The epoch begins with the first object.
     async fn list(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<String, ApiError> {
         self.fresh = true;
-        let mut list = ListProgress { pages: 0, read: 0, begun: false };
+        let mut list = ListProgress { pages: 0, read: 0, is_epoch_open: false };
         let mut query = format!("limit={PAGE}");
         loop {
             let page = self.page(conn, &query, &mut list, out).await?;
@@ -343,12 +343,12 @@ struct ListPage {
 struct ListProgress {
     pages: u32,
     read: usize,
-    begun: bool,
+    is_epoch_open: bool,
 }
 
 impl ListProgress {
     async fn begin(&mut self, out: &mut ObservationSink) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.is_epoch_open, true) {
             out.begin_epoch().await;
         }
     }

@@ -91,9 +91,9 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Sour
         StatusCode::FORBIDDEN => {
             let user = user_in(&message);
             let is_node = user.is_some_and(|user| user.starts_with("system:node:"));
-            let why = if is_node { "A node's own credential is not allowed to. " } else { "" };
+            let why = if is_node { "A node's own credential does not have this permission. " } else { "" };
             let fix = format!(
-                "{why}No permission `get pods/log`: give another credential with --kubeconfig, or grant it: kubectl create \
+                "{why}`get pods/log` is missing: give another credential with --kubeconfig, or grant it: kubectl create \
                  clusterrole kpodtrace-log --verb=get --resource=pods/log && kubectl create clusterrolebinding \
                  kpodtrace-log --clusterrole=kpodtrace-log --user={}",
                 shell_safe_user(user)

@@ -122,7 +122,7 @@ impl WatchedResource {
         }
         let why = match (self.source, node) {
             (Source::ApiUnbound, Some(_)) => "A node's own credential is not allowed to list unscheduled pods. ",
-            (_, Some(_)) => "A node's own credential is not allowed to. ",
+            (_, Some(_)) => "A node's own credential does not have this permission. ",
             _ => "",
         };
         let user = shell_safe_user(user);

@@ -77,7 +77,7 @@ impl CallError {
     fn fix(&self) -> &'static str {
         match (&self.cause, self.kind()) {
             (_, ErrorKind::Timeout) => {
-                "the runtime accepts connections and does not respond, to the kubelet neither; read its log, and check \
+                "the runtime accepts connections and does not respond, so the kubelet waits too; read its log, and check \
                  whether its process is stopped or waits for a disk"
             }
             (CallErrorCause::Status(status), _) if status.code() == Code::Unimplemented => {

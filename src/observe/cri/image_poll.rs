@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::call_error::CallError;
-use super::images::{CallOutcome, ImageAnswer, ImageCall, ImageSchedule};
+use super::images::{CallOutcome, ImageCall, ImageResponse, ImageSchedule};
 use super::pending::PendingFuture;
 use super::runtime::ReadOnlyRuntime;
 use super::timings::{CriTimings, ListTimes};
@@ -11,7 +11,7 @@ use super::timings::{CriTimings, ListTimes};
 /// Image calls of one attempt.
 pub(super) struct ImagePoll {
     /// The call in flight.
-    pub flight: PendingFuture<Result<ImageAnswer, CallError>>,
+    pub flight: PendingFuture<Result<ImageResponse, CallError>>,
     /// That call or the last one, and its start.
     last: (ImageCall, Instant),
     schedule: ImageSchedule,
@@ -48,13 +48,13 @@ impl ImagePoll {
         }
     }
 
-    /// Reschedule the response of a call that ended. A failed one does not fail the attempt.
-    pub fn end(&mut self, answer: Result<ImageAnswer, CallError>, timings: &CriTimings) -> Option<ImageAnswer> {
+    /// Returns the response of a call that ended. A failed one does not fail the attempt.
+    pub fn end(&mut self, response: Result<ImageResponse, CallError>, timings: &CriTimings) -> Option<ImageResponse> {
         self.flight = None;
-        match answer {
-            Ok(answer) => {
-                self.finish(CallOutcome::Answered, timings);
-                return Some(answer);
+        match response {
+            Ok(response) => {
+                self.finish(CallOutcome::Completed, timings);
+                return Some(response);
             }
             Err(error) if error.is_unimplemented() => self.finish(CallOutcome::Unimplemented, timings),
             Err(_) => self.finish(CallOutcome::Failed, timings),
@@ -64,6 +64,6 @@ impl ImagePoll {
 
     fn finish(&mut self, end: CallOutcome, timings: &CriTimings) {
         let (call, began) = self.last;
-        self.schedule.ended(call, end, began, Instant::now(), timings);
+        self.schedule.finish(call, end, began, Instant::now(), timings);
     }
 }

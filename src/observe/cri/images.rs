@@ -6,12 +6,12 @@ use super::entries::ListEntries;
 use super::timings::CriTimings;
 use crate::observation::{Fact, Image, ImageFs};
 use crate::observe::LONGEST_RETRY;
-use crate::observe::differences::{Listing, differences};
+use crate::observe::differences::{KeyedObjects, differences};
 
 /// Images and file systems of the last calls. Outlives an attempt: a new epoch emits them again.
 #[derive(Debug, Default)]
 pub(super) struct ImageInventory {
-    images: Listing<Image>,
+    images: KeyedObjects<Image>,
     fs: ImageFs,
     /// Images beyond the memory budget.
     pub left_out: u64,
@@ -26,16 +26,16 @@ impl ImageInventory {
     }
 
     /// Applies a response, and returns the facts to emit.
-    pub fn apply(&mut self, answer: ImageAnswer) -> Vec<Fact> {
-        match answer {
-            ImageAnswer::Images(list) => {
+    pub fn apply(&mut self, response: ImageResponse) -> Vec<Fact> {
+        match response {
+            ImageResponse::Images(list) => {
                 self.left_out = list.left_out;
-                let now: Listing<Image> = list.all.into_iter().map(|image| (image.id.clone(), image)).collect();
+                let now: KeyedObjects<Image> = list.all.into_iter().map(|image| (image.id.clone(), image)).collect();
                 let before = std::mem::replace(&mut self.images, now);
                 differences(&before, &self.images, |image| Fact::Image(Box::new(image.clone())), Fact::ImageGone)
             }
-            ImageAnswer::Fs(fs) if fs == self.fs => Vec::new(),
-            ImageAnswer::Fs(fs) => {
+            ImageResponse::Fs(fs) if fs == self.fs => Vec::new(),
+            ImageResponse::Fs(fs) => {
                 self.fs = fs.clone();
                 vec![Fact::ImageFs(Box::new(fs))]
             }
@@ -54,7 +54,7 @@ pub(super) enum ImageCall {
 
 /// The response to a call.
 #[derive(Debug)]
-pub(super) enum ImageAnswer {
+pub(super) enum ImageResponse {
     /// ListImages.
     Images(ListEntries<Image>),
     /// ImageFsInfo.
@@ -65,7 +65,7 @@ pub(super) enum ImageAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallOutcome {
     /// With a response.
-    Answered,
+    Completed,
     /// Cancelled in favour of the lists.
     Canceled,
     /// With an error, or without a response.
@@ -102,11 +102,11 @@ impl ImageSchedule {
         self.images = self.images.map(|at| at.min(earliest.max(now + timings.settle)));
     }
 
-    /// A call that started at `began` has ended now.
-    pub fn ended(&mut self, call: ImageCall, end: CallOutcome, began: Instant, now: Instant, timings: &CriTimings) {
+    /// A call that started at `began` ends now.
+    pub fn finish(&mut self, call: ImageCall, end: CallOutcome, began: Instant, now: Instant, timings: &CriTimings) {
         let rest = timings.rest_after(now.duration_since(began));
         let next = match end {
-            CallOutcome::Answered => Some((began + timings.images_every).max(now + rest)),
+            CallOutcome::Completed => Some((began + timings.images_every).max(now + rest)),
             CallOutcome::Canceled => Some(now + timings.images_spacing),
             CallOutcome::Failed => Some(now + timings.images_every.min(LONGEST_RETRY)),
             CallOutcome::Unimplemented => None,
@@ -127,16 +127,16 @@ mod tests {
         Image { id: id.into(), tags: vec!["a:1".into()].into(), digests: Default::default(), size, pinned: false }
     }
 
-    fn images<const N: usize>(all: [Image; N]) -> ImageAnswer {
+    fn images<const N: usize>(all: [Image; N]) -> ImageResponse {
         let mut entries = ListEntries::within(u64::MAX);
         entries.all.extend(all);
-        ImageAnswer::Images(entries)
+        ImageResponse::Images(entries)
     }
 
     #[test]
     fn only_differences_are_said() {
         let mut inventory = ImageInventory::default();
-        assert!(inventory.all().is_empty() && inventory.apply(ImageAnswer::Fs(ImageFs::default())).is_empty());
+        assert!(inventory.all().is_empty() && inventory.apply(ImageResponse::Fs(ImageFs::default())).is_empty());
         assert_eq!(inventory.apply(images([image("a", 1), image("b", 1)])).len(), 2);
         assert_eq!(inventory.apply(images([image("b", 1), image("a", 1)])), []);
         let facts = inventory.apply(images([image("b", 2)]));
@@ -149,27 +149,27 @@ mod tests {
         let timings = CriTimings::default();
         let zero = Instant::now();
         let at = |s: u64| zero + Duration::from_secs(s);
-        let mut turns = ImageSchedule::new(zero);
-        assert_eq!(turns.next(), Some((zero, ImageCall::Images)));
-        turns.ended(ImageCall::Images, CallOutcome::Answered, zero, zero, &timings);
-        assert_eq!(turns.next(), Some((zero, ImageCall::Fs)));
-        turns.ended(ImageCall::Fs, CallOutcome::Unimplemented, zero, zero, &timings);
-        assert_eq!(turns.next(), Some((at(60), ImageCall::Images)), "no event");
-        turns.woken(&timings, at(1));
-        assert_eq!(turns.next(), Some((at(15), ImageCall::Images)), "an image soon after");
-        turns.ended(ImageCall::Images, CallOutcome::Answered, at(15), at(17), &timings);
-        turns.woken(&timings, at(18));
+        let mut schedule = ImageSchedule::new(zero);
+        assert_eq!(schedule.next(), Some((zero, ImageCall::Images)));
+        schedule.finish(ImageCall::Images, CallOutcome::Completed, zero, zero, &timings);
+        assert_eq!(schedule.next(), Some((zero, ImageCall::Fs)));
+        schedule.finish(ImageCall::Fs, CallOutcome::Unimplemented, zero, zero, &timings);
+        assert_eq!(schedule.next(), Some((at(60), ImageCall::Images)), "no event");
+        schedule.woken(&timings, at(1));
+        assert_eq!(schedule.next(), Some((at(15), ImageCall::Images)), "an image soon after");
+        schedule.finish(ImageCall::Images, CallOutcome::Completed, at(15), at(17), &timings);
+        schedule.woken(&timings, at(18));
         assert_eq!(
-            turns.next(),
+            schedule.next(),
             Some((at(42), ImageCall::Images)),
             "a slow call: a rest five times as long before the spacing"
         );
-        turns.ended(ImageCall::Images, CallOutcome::Canceled, at(42), at(45), &timings);
-        assert_eq!(turns.next(), Some((at(60), ImageCall::Images)));
-        turns.ended(ImageCall::Images, CallOutcome::Failed, at(60), at(70), &timings);
-        assert_eq!(turns.next(), Some((at(100), ImageCall::Images)));
-        turns.ended(ImageCall::Images, CallOutcome::Unimplemented, at(130), at(130), &timings);
-        turns.woken(&timings, at(131));
-        assert_eq!(turns.next(), None);
+        schedule.finish(ImageCall::Images, CallOutcome::Canceled, at(42), at(45), &timings);
+        assert_eq!(schedule.next(), Some((at(60), ImageCall::Images)));
+        schedule.finish(ImageCall::Images, CallOutcome::Failed, at(60), at(70), &timings);
+        assert_eq!(schedule.next(), Some((at(100), ImageCall::Images)));
+        schedule.finish(ImageCall::Images, CallOutcome::Unimplemented, at(130), at(130), &timings);
+        schedule.woken(&timings, at(131));
+        assert_eq!(schedule.next(), None);
     }
 }

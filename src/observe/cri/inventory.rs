@@ -129,9 +129,9 @@ impl Inventory {
 
     /// Takes the failed exits, the earliest first.
     pub fn take_failed_exits(&mut self) -> impl Iterator<Item = FailedExit> {
-        let mut ended = std::mem::take(&mut self.failed_exits);
-        ended.sort_by_key(|(at, _)| *at);
-        ended.into_iter().map(|(_, ended)| ended)
+        let mut exits = std::mem::take(&mut self.failed_exits);
+        exits.sort_by_key(|(at, _)| *at);
+        exits.into_iter().map(|(_, exit)| exit)
     }
 
     /// A status call failed.
@@ -244,7 +244,7 @@ mod tests {
             panic!("no fact")
         };
         assert_eq!((c.exit_code, c.reason.as_str()), (Some(3), "Error"));
-        let logs: Vec<_> = inventory.take_failed_exits().map(|ended| ended.log).collect();
+        let logs: Vec<_> = inventory.take_failed_exits().map(|exit| exit.log).collect();
         assert_eq!(logs, [std::path::Path::new("/var/log/pods/x_x_x/x/0.log")]);
         assert!(inventory.missing_details(64).is_empty());
         // A list that was in flight at the exit must not show it as running again.
@@ -265,9 +265,9 @@ mod tests {
             inventory.detail_failed(&DetailRequest::Container("c8".into()));
         }
         assert_eq!(inventory.missing_details(1), [DetailRequest::Container("c7".into())]);
-        let mut ended = many.clone();
-        ended[8].phase = ContainerPhase::Exited;
-        inventory.apply_lists(list(&ended), false);
+        let mut changed = many.clone();
+        changed[8].phase = ContainerPhase::Exited;
+        inventory.apply_lists(list(&changed), false);
         assert_eq!(inventory.missing_details(1), [DetailRequest::Container("c8".into())], "a new state is read again");
     }
 }

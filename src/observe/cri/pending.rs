@@ -1,4 +1,4 @@
-//! Waits for an instant, a result or the next item of a stream, or for ever when there is none.
+//! Waits for an instant, a result or the next item of a stream; never returns when there is none.
 
 use std::pin::Pin;
 use std::time::Instant;

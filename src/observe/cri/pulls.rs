@@ -7,7 +7,7 @@ use super::endpoint::connect;
 use super::runtime::ReadOnlyRuntime;
 use super::timings::CriTimings;
 use crate::observation::{Fact, Pull};
-use crate::observe::differences::{Listing, emit_listing};
+use crate::observe::differences::{KeyedObjects, emit_listing};
 use crate::observe::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use crate::trust::KnownFile;
 
@@ -39,7 +39,7 @@ impl Attempt for PullsSource {
             Ok(channel) => ReadOnlyRuntime::new(channel, out.share()),
             Err(failure) => return failure,
         };
-        let mut known: Option<Listing<Pull>> = None;
+        let mut known: Option<KeyedObjects<Pull>> = None;
         loop {
             let began = Instant::now();
             let pulls = match runtime.clone().ingests(DEADLINE).await {
@@ -54,7 +54,7 @@ impl Attempt for PullsSource {
             let took = began.elapsed();
             out.set_live().await;
             out.set_left_out_of_list(pulls.left_out, OmitReason::Budget).await;
-            let now: Listing<Pull> = pulls.all.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
+            let now: KeyedObjects<Pull> = pulls.all.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
             emit_listing(out, known.as_ref(), &now, |pull| Fact::Pull(pull.clone()), Fact::PullGone).await;
             known = Some(now);
             tokio::time::sleep(self.timings.spacing.max(self.timings.rest_after(took))).await;

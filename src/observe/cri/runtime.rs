@@ -17,7 +17,7 @@ use super::call_error::{CallError, CallErrorCause};
 use super::convert;
 use super::entries::{ListCodec, ListEntries, ListEntry};
 use super::events::{FILTERS, NAMESPACE, RuntimeChange, change};
-use super::images::{ImageAnswer, ImageCall};
+use super::images::{ImageCall, ImageResponse};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, Image, Pull, RuntimeStatus, Sandbox};
 use crate::proto::content::ListStatusesRequest;
@@ -154,7 +154,7 @@ impl ReadOnlyRuntime {
         if self.streams.load(Ordering::Relaxed) {
             match self.clone().streamed(deadline).await {
                 Err(error) if error.is_unimplemented() => self.streams.store(false, Ordering::Relaxed),
-                answer => return answer,
+                response => return response,
             }
         }
         self.whole(deadline).await
@@ -189,31 +189,32 @@ impl ReadOnlyRuntime {
         Ok(match request {
             DetailRequest::Container(id) => {
                 let request = ContainerStatusRequest { container_id: id.to_string() };
-                let answer = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
-                answer.status.map_or(Details::None, |mut s| {
+                let response = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
+                response.status.map_or(Details::None, |mut s| {
                     let log = std::mem::take(&mut s.log_path);
                     Details::Container(convert::container_details(s), log)
                 })
             }
             DetailRequest::Sandbox(id) => {
                 let request = PodSandboxStatusRequest { pod_sandbox_id: id.to_string() };
-                let answer = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
-                answer.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
+                let response = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
+                response.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
             }
         })
     }
 
     /// ListImages or ImageFsInfo.
-    pub async fn image_call(mut self, call: ImageCall, deadline: Duration) -> Result<ImageAnswer, CallError> {
+    pub async fn image_call(mut self, call: ImageCall, deadline: Duration) -> Result<ImageResponse, CallError> {
         Ok(match call {
             ImageCall::Images => {
                 let path = "/runtime.v1.ImageService/ListImages";
                 let list = self.list(path, self.budget / 8, Request::new(ListImagesRequest {}));
-                ImageAnswer::Images(within::<ListEntries<Image>>("ListImages", deadline, list).await?)
+                ImageResponse::Images(within::<ListEntries<Image>>("ListImages", deadline, list).await?)
             }
             ImageCall::Fs => {
-                let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
-                ImageAnswer::Fs(convert::image_fs(answer))
+                let response =
+                    within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
+                ImageResponse::Fs(convert::image_fs(response))
             }
         })
     }
@@ -255,10 +256,10 @@ fn in_namespace<T>(message: T) -> Request<T> {
 async fn within<T>(
     call: &'static str,
     deadline: Duration,
-    answer: impl Future<Output = Result<Response<T>, Status>>,
+    response: impl Future<Output = Result<Response<T>, Status>>,
 ) -> Result<T, CallError> {
-    let cause = match tokio::time::timeout(deadline, answer).await {
-        Ok(Ok(answer)) => return Ok(answer.into_inner()),
+    let cause = match tokio::time::timeout(deadline, response).await {
+        Ok(Ok(response)) => return Ok(response.into_inner()),
         Ok(Err(status)) => CallErrorCause::Status(Box::new(status)),
         Err(_) => CallErrorCause::TimedOut(deadline),
     };

@@ -11,7 +11,7 @@ use super::call_error::CallError;
 use super::endpoint::connect;
 use super::events::RuntimeChange;
 use super::image_poll::ImagePoll;
-use super::images::{ImageAnswer, ImageInventory};
+use super::images::{ImageInventory, ImageResponse};
 use super::inventory::Inventory;
 use super::pending::{PendingFuture, PendingStream, at, at_some, next_item, pending};
 use super::pending_events::PendingEvents;
@@ -150,16 +150,16 @@ impl<'a> CriSession<'a> {
                 biased;
                 () = at(self.identity_due), if self.identity.is_none() => self.begin_identity(),
                 () = at(self.list_due), if self.list.is_none() => self.begin_list(out).await,
-                answer = pending(&mut self.list) => {
-                    if let Err(failure) = self.end_list(answer, out).await {
+                response = pending(&mut self.list) => {
+                    if let Err(failure) = self.end_list(response, out).await {
                         return failure;
                     }
                 }
-                answer = pending(&mut self.identity) => self.end_identity(answer, out).await,
-                answer = next_item(&mut self.details) => self.take_details(answer, out).await,
+                response = pending(&mut self.identity) => self.end_identity(response, out).await,
+                response = next_item(&mut self.details) => self.take_details(response, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
                 change = next_item(&mut self.changes) => self.take_change(change),
-                answer = pending(&mut self.image_poll.flight) => self.end_image_call(answer, out).await,
+                response = pending(&mut self.image_poll.flight) => self.end_image_call(response, out).await,
                 () = at_some(images_due), if self.image_poll.flight.is_none() => {
                     self.image_poll.begin(self.runtime.clone(), &self.source.timings);
                 }
@@ -176,13 +176,13 @@ impl<'a> CriSession<'a> {
 
     async fn end_list(
         &mut self,
-        answer: Result<Lists, CallError>,
+        response: Result<Lists, CallError>,
         out: &mut ObservationSink,
     ) -> Result<(), SourceFailure> {
         let (began, ended) = (self.list_began, Instant::now());
         self.list = None;
         let took = ended.duration_since(began);
-        let lists = match answer {
+        let lists = match response {
             Ok(lists) => lists,
             Err(error) => {
                 out.record_call(Call::CriList, took, Some(error.to_source_error(self.source.endpoint.path()))).await;
@@ -216,9 +216,9 @@ impl<'a> CriSession<'a> {
         Ok(())
     }
 
-    async fn end_image_call(&mut self, result: Result<ImageAnswer, CallError>, out: &mut ObservationSink) {
-        let Some(answer) = self.image_poll.end(result, &self.source.timings) else { return };
-        for fact in self.source.images.apply(answer) {
+    async fn end_image_call(&mut self, result: Result<ImageResponse, CallError>, out: &mut ObservationSink) {
+        let Some(response) = self.image_poll.end(result, &self.source.timings) else { return };
+        for fact in self.source.images.apply(response) {
             out.emit(fact).await;
         }
         self.emit_left_out(out).await;
@@ -237,10 +237,10 @@ impl<'a> CriSession<'a> {
     }
 
     /// A failed status call does not fail the attempt: the lists show whether the runtime is up.
-    async fn end_identity(&mut self, answer: Result<RuntimeStatus, CallError>, out: &mut ObservationSink) {
+    async fn end_identity(&mut self, response: Result<RuntimeStatus, CallError>, out: &mut ObservationSink) {
         self.identity = None;
         self.identity_due = Instant::now() + self.source.timings.status_every;
-        let Ok(status) = answer else { return };
+        let Ok(status) = response else { return };
         out.set_live().await;
         if self.known.as_ref() != Some(&status) {
             self.known = Some(status.clone());
@@ -282,18 +282,18 @@ impl<'a> CriSession<'a> {
         self.details = Some(Box::pin(stream::iter(requests).then(move |request| {
             let runtime = runtime.clone();
             async move {
-                let answer = runtime.details(&request, deadline).await;
-                (request, answer)
+                let response = runtime.details(&request, deadline).await;
+                (request, response)
             }
         })));
     }
 
     async fn take_details(
         &mut self,
-        answer: Option<(DetailRequest, Result<Details, CallError>)>,
+        response: Option<(DetailRequest, Result<Details, CallError>)>,
         out: &mut ObservationSink,
     ) {
-        let rest = match answer {
+        let rest = match response {
             Some((request, Ok(details))) => {
                 if let Some(fact) = self.source.inventory.apply_details(&request, details) {
                     out.emit(fact).await;

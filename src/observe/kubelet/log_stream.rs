@@ -23,8 +23,8 @@ impl KubeletLogStream {
         let [namespace, pod, container] = [&of.namespace, &of.pod, &of.container].map(|name| encode_segment(name));
         let path = format!("/containerLogs/{namespace}/{pod}/{container}");
         let what = client.describe(&path);
-        let answer = timeout(client.deadline(), client.get_log(&path, &format!("?{query}"))).await;
-        let response = answer.unwrap_or_else(|_| Err(timed_out(&what, client.deadline())))?;
+        let result = timeout(client.deadline(), client.get_log(&path, &format!("?{query}"))).await;
+        let response = result.unwrap_or_else(|_| Err(timed_out(&what, client.deadline())))?;
         Ok(Self { response, what, length: 0 })
     }
 

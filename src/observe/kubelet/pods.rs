@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::super::differences::{Listing, emit_listing};
+use super::super::differences::{KeyedObjects, emit_listing};
 use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::KubeletClient;
 use super::body::each_item;
@@ -27,8 +27,8 @@ pub struct PodsSource {
 
 /// A list of pods by UID, and what was left out of it.
 #[derive(Default)]
-struct PodList {
-    pods: Listing<Pod>,
+struct ListedPods {
+    pods: KeyedObjects<Pod>,
     left_out: Option<(u64, OmitReason)>,
 }
 
@@ -45,9 +45,9 @@ impl PodsSource {
     }
 
     /// The pods, up to `budget` bytes.
-    async fn list(&self, budget: u64) -> Result<PodList, SourceFailure> {
+    async fn list(&self, budget: u64) -> Result<ListedPods, SourceFailure> {
         let what = self.client.describe(PATH);
-        let mut list = PodList::default();
+        let mut list = ListedPods::default();
         let (mut malformed, mut weight) = (false, 0u64);
         let response = self.client.get(PATH).await?;
         let head = each_item(response, &what, |raw| match item(raw, "Pod") {
@@ -72,7 +72,7 @@ impl PodsSource {
 
     async fn observe(&self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
         let what = self.client.describe(PATH);
-        let mut known: Option<Listing<Pod>> = None;
+        let mut known: Option<KeyedObjects<Pod>> = None;
         let mut ticks = ticks(self.every);
         out.set_verified(self.client.trust().is_verified()).await;
         // The pods are kept here and in the model.
@@ -80,7 +80,7 @@ impl PodsSource {
         loop {
             ticks.tick().await;
             let call = self.list(budget);
-            let PodList { pods, left_out } =
+            let ListedPods { pods, left_out } =
                 timed_call(out, Call::KubeletPods, &what, self.client.deadline(), call).await?;
             out.set_live().await;
             let (count, why) = left_out.unwrap_or((0, OmitReason::Budget));
@@ -92,7 +92,7 @@ impl PodsSource {
     }
 }
 
-impl PodList {
+impl ListedPods {
     fn leave_out(&mut self, why: OmitReason) {
         let count = self.left_out.map_or(0, |(count, _)| count);
         self.left_out = Some((count + 1, why));

@@ -44,7 +44,7 @@ pub(super) fn connect_failed(what: &str, error: &reqwest::Error, address: Socket
     }
 }
 
-/// The response ended early.
+/// The response broke off.
 pub(super) fn body_interrupted(what: &str, length: usize, error: &reqwest::Error) -> SourceFailure {
     let problem = format!("the response broke off after {length} bytes ({})", root_text(error));
     let fix = "the kubelet stopped while responding, or another program listens there";

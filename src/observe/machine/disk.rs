@@ -68,7 +68,7 @@ fn each<T>(dir: &Path, uid: impl Fn(&str) -> Option<Text>, of: impl Fn(&Path) ->
     found.filter_map(|name| Some((uid(&name)?, of(&dir.join(&name))))).collect()
 }
 
-/// DirEntries in a directory, in order; what cannot be listed has none.
+/// Sorted names in a directory; none when it cannot be listed.
 fn below(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

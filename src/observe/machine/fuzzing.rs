@@ -16,7 +16,7 @@ pub fn stat(text: &str) {
     let _ = boot_time(text);
 }
 
-/// A file system with the kernel's files, control cgroups, directories of pods and manifests.
+/// A file system with the kernel's files, cgroups, directories of pods and manifests.
 pub fn machine(root: &Root) {
     let kubelet = Path::new("/var/lib/kubelet");
     let _ = vitals::read_vitals(root, kubelet);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use self::usage::PodCgroups;
 use super::blocking::BlockingWorker;
-use super::differences::{Listing, changed, differences};
+use super::differences::{KeyedObjects, changed, differences};
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, ObservationSink, SourceFailure};
 use crate::observation::{
@@ -69,12 +69,12 @@ pub struct MachineSource {
 #[derive(Debug, Default)]
 struct MachineSample {
     boot: Option<Time>,
-    units: Listing<Unit>,
-    dirs: Listing<PodDir>,
-    manifests: Listing<StaticPod>,
+    units: KeyedObjects<Unit>,
+    dirs: KeyedObjects<PodDir>,
+    manifests: KeyedObjects<StaticPod>,
     vitals: Vitals,
-    certificates: Listing<Certificate>,
-    usage: Listing<PodUsage>,
+    certificates: KeyedObjects<Certificate>,
+    usage: KeyedObjects<PodUsage>,
     /// The counters for the next sample's rates.
     cgroups: Option<PodCgroups>,
     /// True when the permission to list a directory is missing.
@@ -93,15 +93,19 @@ impl MachineSource {
     }
 
     /// The units of systemd; those of the sample before when it does not respond.
-    async fn units(&self, before: &MachineSample, out: &mut ObservationSink) -> Result<Listing<Unit>, SystemctlError> {
+    async fn units(
+        &self,
+        before: &MachineSample,
+        out: &mut ObservationSink,
+    ) -> Result<KeyedObjects<Unit>, SystemctlError> {
         if self.plan.units.is_empty() {
-            return Ok(Listing::new());
+            return Ok(KeyedObjects::new());
         }
         let began = out.begin_call(Call::Systemctl).await;
-        let answer = systemctl::show(&self.worker, &self.program, &self.plan.units).await;
-        let error = answer.as_ref().err().map(SystemctlError::error);
+        let result = systemctl::show(&self.worker, &self.program, &self.plan.units).await;
+        let error = result.as_ref().err().map(SystemctlError::error);
         out.end_call(Call::Systemctl, began, error).await;
-        match answer {
+        match result {
             Ok(units) => Ok(units.into_iter().map(|unit| (unit.name.clone(), unit)).collect()),
             Err(SystemctlError::Failed(_)) => Ok(before.units.clone()),
             Err(none) => Err(none),
@@ -147,7 +151,7 @@ impl MachineSource {
     async fn observe(&self, out: &mut ObservationSink) -> Result<(), SourceFailure> {
         let (mut before, mut systemd, mut first) = (MachineSample::default(), true, true);
         loop {
-            let mut units = Listing::new();
+            let mut units = KeyedObjects::new();
             if systemd {
                 let none = match self.units(&before, out).await {
                     Ok(found) => {

@@ -118,7 +118,7 @@ impl CgroupWalk<'_> {
     }
 }
 
-/// PodCgroups of a class of service below `kubepods`, of the cgroupfs driver.
+/// True for cgroups of a QoS class below `kubepods`, of the cgroupfs driver.
 fn is_class(name: &str) -> bool {
     matches!(name, "burstable" | "besteffort")
 }
