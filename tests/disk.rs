@@ -15,7 +15,7 @@ use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{BackOff, Clock, CriSource, Outlet, supervise, tls};
 use kpodtrace::pipeline::{Placed, Stage, StageState};
-use kpodtrace::view::{Moment, Trouble};
+use kpodtrace::view::{NodeView, Trouble};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -62,8 +62,8 @@ impl Said {
         fold(&self.all).snapshot()
     }
 
-    fn moment(&self) -> Moment {
-        Moment::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
+    fn moment(&self) -> NodeView {
+        NodeView::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
     }
 }
 
@@ -120,7 +120,7 @@ fn keys(snapshot: &Snapshot) -> Vec<String> {
     snapshot.pods.keys().map(|key| key.to_string()).collect()
 }
 
-fn placed<'m>(moment: &'m Moment, key: &str) -> &'m Placed {
+fn placed<'m>(moment: &'m NodeView, key: &str) -> &'m Placed {
     moment.pod(key).unwrap_or_else(|| panic!("{key} in {:?}", keys(&moment.snapshot)))
 }
 
@@ -327,7 +327,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = Moment::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
+    let moment = NodeView::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);

@@ -28,7 +28,7 @@ use crate::record::{At, Problem, RecordError};
 use crate::runbook::Runbook;
 use crate::text::Text;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 use crate::weight::DEFAULT_MEMORY;
 use tape::{Item, Tape};
 
@@ -357,9 +357,9 @@ impl Session {
     }
 
     /// The node as it is known now.
-    pub fn moment(&mut self) -> Moment {
+    pub fn moment(&mut self) -> NodeView {
         self.model.name_node(self.tape.node().clone());
-        let moment = Moment::new(self.model.snapshot(), &mut self.rounds, self.now);
+        let moment = NodeView::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
         moment
     }

@@ -13,7 +13,7 @@ use crate::runbook::Runbook;
 
 /// The node at `now`.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct NodeView {
     /// The time that is shown: durations and countdowns refer to it.
     pub now: Time,
     /// What is known.
@@ -27,7 +27,7 @@ pub struct Moment {
     book: Option<Arc<Runbook>>,
 }
 
-impl Moment {
+impl NodeView {
     /// Places and diagnoses what changed since `rounds` was last used.
     pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
         let pods = Arc::new(rounds.placer.place_all(&snapshot, now));
@@ -123,8 +123,8 @@ mod tests {
     use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
     use crate::pipeline::tests::fixture::Node;
 
-    fn moment(node: &mut Node) -> Moment {
-        Moment::new(node.snapshot(), &mut Rounds::default(), node.at)
+    fn moment(node: &mut Node) -> NodeView {
+        NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
     }
 
     fn fails(node: &mut Node, source: Source, call: Call) {
