@@ -10,10 +10,10 @@ use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{
     ContainerDir, Fact, Observation, PodDir, Sandbox, Sequencer, Source, SourceError, SourceState, StaticPod, Time,
 };
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
+use kpodtrace::observe::api::{ApiAccess, ListWatch, WatchedResource};
 use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
-use kpodtrace::observe::{BackOff, Clock, CriSource, Outlet, supervise, tls};
+use kpodtrace::observe::{BackOff, Clock, CriSource, ObservationSink, supervise, tls};
 use kpodtrace::pipeline::{Placed, Stage, StageState};
 use kpodtrace::view::{NodeView, Trouble};
 use proptest::prelude::*;
@@ -309,11 +309,11 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
         node: "n".into(),
     };
     let (tx, mut rx) = mpsc::channel(64);
-    let (clock, back_off) = (Clock::begin(), BackOff::default());
-    let outlet = |source| Outlet::new(source, clock, tx.clone());
+    let (clock, back_off) = (Clock::start(), BackOff::default());
+    let outlet = |source| ObservationSink::new(source, clock, tx.clone());
     let access = ApiAccess::new(Credential::Kubeconfig(vec![dir.0.join("kubeconfig")]), Env::new());
     tokio::spawn(supervise(MachineSource::new(plan), outlet(Source::Machine), back_off));
-    tokio::spawn(supervise(ListWatch::new(access, Watched::pods("n")), outlet(Source::ApiPods), back_off));
+    tokio::spawn(supervise(ListWatch::new(access, WatchedResource::pods("n")), outlet(Source::ApiPods), back_off));
     tokio::spawn(supervise(CriSource::new(dir.0.join("no.sock")), outlet(Source::Cri), back_off));
     let (mut model, end) = (Model::default(), Instant::now() + Duration::from_secs(20));
     let closed = |s: &Snapshot, source| {

@@ -123,7 +123,7 @@ fn end(stop: &AtomicBool, main: &Thread) {
     stop.store(true, Ordering::Release);
     main.unpark();
     thread::sleep(LAST_RESORT);
-    guard::end_all();
+    guard::kill_all();
     process::exit(0);
 }
 
