@@ -191,7 +191,7 @@ fn files_without_an_end_are_refused_with_words() {
     let cases: [(&[&str], &str); 8] = [
         (&["pods", "--from", "/dev/zero"], "it is a device, not a regular file or a pipe"),
         (&["pods", "--from", &in_an_item], "decompresses to more than 200 times its size"),
-        (&["pods", "--from", &around], "is nothing that can be imported"),
+        (&["pods", "--from", &around], "not a recognised input"),
         (&["explain", "--from", objects, "--kubelet-log", "/dev/zero"], "it is a device"),
         (&["explain", "--from", objects, "--kubelet-log", &log], "decompresses to more than 200 times its size"),
         (&["explain", "--from", objects, "--container-log", "app=/dev/zero"], "it is a device"),
