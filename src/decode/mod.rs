@@ -23,7 +23,7 @@ pub use configz::kubelet_config;
 pub use cri_details::{ContainerDetails, SandboxDetails};
 pub use cri_log::{LogDecoder, LogForm, cri_log, first_begin};
 pub use failure::{failure, failure_kind};
-pub use go::{go_duration, go_unquote};
+pub use go::go_unquote;
 pub use health::health_answer;
 pub use items::{Item, ListHead, ListMeta, ListSplitter, MAX_ITEM};
 pub use kernel::{kernel_entry, kernel_line};
@@ -91,8 +91,15 @@ mod tests {
     fn decode_all(raw: &str) {
         let at = Time::from_timestamp(1_795_951_277, 0).unwrap();
         let _ = (kubelet_config(raw), containers(raw), sandboxes(raw), container_details(raw), sandbox_details(raw));
-        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
-        let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
+        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw));
+        let _ = (
+            crate::time::parse_duration_seconds(raw),
+            go_unquote(raw),
+            health_answer(raw),
+            health_response(raw),
+            objects(raw),
+            watch_event(raw),
+        );
         let _ = (images(raw), image_fs(raw));
         let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
         let mut joiner = Joiner::default();

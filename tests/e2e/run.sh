@@ -174,7 +174,7 @@ if waits "signal: first frame" "node-a" 10; then
     restored "signal"
 fi
 
-begins 100 30 "$kpt --from $dir/capture"
+begins 100 30 "$kpt --from $dir/objects.json"
 if waits "own input: first frame" "node-a" 10; then
     mux resize-window -t t -x 60 -y 15
     sleep 0.5
