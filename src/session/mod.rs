@@ -55,7 +55,9 @@ pub enum SessionError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// A recording's state takes more memory than may be used.
-    #[error("{file}: the state that begins frame {frame} needs more memory than may be used; raise --max-memory")]
+    #[error(
+        "{file}: the state that begins frame {frame} needs more memory than --max-memory allows; raise --max-memory"
+    )]
     TooMuch {
         /// The recording.
         file: String,
