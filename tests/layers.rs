@@ -52,7 +52,6 @@ Found
 Group
 Header
 Health
-Held
 Identity
 Image
 Input
@@ -91,7 +90,6 @@ Set
 Severity
 Shared
 Stamp
-Status
 Step
 Term
 Told

@@ -82,7 +82,7 @@ pub fn newest_events(moment: &Moment, most: usize) -> (Vec<EventLine>, usize) {
 fn known(moment: &Moment) -> impl Iterator<Item = Known<'_>> {
     let snapshot = &moment.snapshot;
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
-    of_pods.chain(snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e)))
+    of_pods.chain(snapshot.node_events.iter().chain(snapshot.other_events.iter()).map(|e| (None, e)))
 }
 
 fn folded<'a>(moment: &'a Moment, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {
