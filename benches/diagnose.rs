@@ -14,7 +14,7 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::{Model, PodFacts, Snapshot};
 use kpodtrace::objects::Pod;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
-use kpodtrace::pipeline::Placed;
+use kpodtrace::pipeline::LocatedPod;
 use kpodtrace::session::Session;
 use kpodtrace::view::NodeView;
 use serde_json::json;
@@ -100,7 +100,7 @@ fn hostile(moment: &NodeView) {
 }
 
 /// A node of 1,000 pods.
-fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<Placed>) {
+fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<LocatedPod>) {
     let pods: BTreeMap<_, _> = (0..PODS)
         .map(|i| {
             let mut facts = (**of(i)).clone();
@@ -109,18 +109,18 @@ fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snap
         })
         .collect();
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
-    let placed = Rounds::default().placer.place_all(&snapshot, moment.now);
+    let placed = Rounds::default().placer.locate_all(&snapshot, moment.now);
     (snapshot, placed)
 }
 
 /// What is found there; patterns that are needed are compiled by it.
-fn told(placed: &[Placed], snapshot: &Snapshot, now: Time) {
+fn told(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     let findings = Rounds::default().make(placed, snapshot, now);
     let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
     println!("{} pods, {told} of them with a finding that is not none.*", placed.len());
 }
 
-fn from_nothing(placed: &[Placed], snapshot: &Snapshot, now: Time) {
+fn from_nothing(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     report("a node of 1,000 pods from nothing", 50_000, || {
         let mut rounds = Rounds::default();
         let begin = Instant::now();

@@ -105,7 +105,7 @@ fn shows(what: &str, model: Model) -> (NodeView, String) {
     out += &explain_text(&explain_all(&moment), moment.now, None);
     out += &node_text(&moment);
     out += &notes(&moment).join("\n");
-    assert!(!events(&moment).is_empty() || moment.snapshot.events_elsewhere.is_empty());
+    assert!(!events(&moment).is_empty() || moment.snapshot.other_events.is_empty());
     let mut app = App::new(Theme::new(false, true), &Options::default());
     app.show(moment.clone(), "");
     out += &text(&app.draw(160, 50));

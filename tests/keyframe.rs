@@ -28,7 +28,7 @@ fn a_keyframe_of_the_first_version_is_understood() {
     assert_eq!(moment.header().node, "node-a");
     assert_eq!(moment.pleg().windows.len(), 19);
     let at = |name: &str| {
-        let place = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().place;
+        let place = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().position;
         (place.stage, place.state)
     };
     assert_eq!(at("exit1"), (Stage::Running, StageState::Failed));

@@ -205,7 +205,7 @@ async fn a_first_list_tells_how_far_it_is() {
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![WatchedResource::events()]);
     let mut seen = Vec::new();
     live.until("a whole list", |s| {
-        let first = s.first_lists.get(&Source::ApiEvents);
+        let first = s.initial_lists.get(&Source::ApiEvents);
         seen.extend(first.map(|f| (f.live, f.so_far, f.remaining)));
         is_live(s, Source::ApiEvents) && first.is_none()
     })

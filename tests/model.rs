@@ -138,7 +138,7 @@ fn any_now_is_possible_and_no_duration_is_negative() {
             assert!(row.in_stage_for.is_none_or(|d| d >= kpodtrace::time::TimeDelta::zero()), "{row:?}");
         }
         for placed in moment.pods.iter() {
-            for step in &placed.place.steps {
+            for step in &placed.position.stages {
                 assert!(step.took_ms().is_none_or(|ms| ms >= 0), "{step:?}");
             }
         }

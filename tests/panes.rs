@@ -211,7 +211,7 @@ fn events_are_one_stream_newest_first_with_their_findings() {
     let all = events(&moment);
     assert!(all.windows(2).all(|pair| pair[0].last >= pair[1].last));
     let objects: usize = moment.pods.iter().map(|p| p.facts.events.len()).sum();
-    assert!(!all.is_empty() && all.len() <= objects + moment.snapshot.events_elsewhere.len());
+    assert!(!all.is_empty() && all.len() <= objects + moment.snapshot.other_events.len());
     let notag: Vec<&EventLine> = all.iter().filter(|e| e.subject.ends_with("/notag") && e.reason == "Failed").collect();
     assert!(
         !notag.is_empty() && notag.iter().all(|e| e.cause == "image.not-found" && e.warning && e.container == "app"),

@@ -172,7 +172,7 @@ fn a_far_deletion_is_a_deletion() {
     let moment = session.moment();
     let pod = moment.pods.iter().find(|p| p.facts.name == "a").unwrap();
     assert_eq!(pod.facts.object().unwrap().metadata.deletion_timestamp, Some(Time::MAX));
-    assert_eq!(pod.place.stage, kpodtrace::pipeline::Stage::Terminating);
+    assert_eq!(pod.position.stage, kpodtrace::pipeline::Stage::Terminating);
 }
 
 /// Golden lines with one place of each set to an extreme value.

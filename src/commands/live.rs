@@ -162,7 +162,7 @@ pub fn begin(input: &Input) -> Result<Observed, Failure> {
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut live = Live::new(rx, sources);
-    live.name_node(&node);
+    live.set_node_name(&node);
     Ok(Observed { live, looked, plugin, node, logs })
 }
 

@@ -9,7 +9,7 @@ use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
 use crate::container_log::{Instance, LogLine, LogNews, LogRequest};
 use crate::observe::OpenLog;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
 use crate::text::Text;
 use crate::view::{Asked, LogChoice, NodeView, first_choice, log_choices, log_commands, log_request};
@@ -47,10 +47,10 @@ fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), 
         Asked::Pod(namespace, name) => (Some(namespace), name),
         Asked::Name(name) | Asked::Node(name) => (None, name),
     };
-    let is_it = |p: &&Placed| {
+    let is_it = |p: &&LocatedPod| {
         namespace.as_ref().is_none_or(|ns| p.facts.namespace == *ns.as_str()) && p.facts.name == *name.as_str()
     };
-    let found: Vec<&Placed> = moment.pods.iter().filter(is_it).collect();
+    let found: Vec<&LocatedPod> = moment.pods.iter().filter(is_it).collect();
     let placed = match found.as_slice() {
         [placed] => placed,
         [] => {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::json::{Head, NodeJson, SourceJson, Stamp, Surroundings, known, surroundings};
-use crate::model::Orphan;
+use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
@@ -238,7 +238,7 @@ pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [Looked]) -> DoctorReport<
     }
 }
 
-fn orphan((uid, orphan): (&Text, &Orphan)) -> OrphanJson {
+fn orphan((uid, orphan): (&Text, &OrphanedPodDir)) -> OrphanJson {
     let PodDir { pod, volumes, .. } = &*orphan.dir;
     OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.to_vec(), seen_since: Stamp(orphan.first) }
 }

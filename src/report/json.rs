@@ -221,7 +221,7 @@ impl AlarmJson {
     fn new(alarm: &Alarm, now: Time) -> Self {
         let kind = match alarm {
             Alarm::Unanswered { .. } => "unanswered",
-            Alarm::PlegSilent { .. } => "pleg-silent",
+            Alarm::PlegStale { .. } => "pleg-silent",
             Alarm::PullStalled { .. } => "pull-stalled",
         };
         let mut json = Self {
@@ -240,7 +240,7 @@ impl AlarmJson {
                 (json.source, json.call) = (Some(source.name()), Some(call_name(*call)));
                 json.in_flight_since = stamp(*in_flight);
             }
-            Alarm::PlegSilent { as_of, .. } => {
+            Alarm::PlegStale { as_of, .. } => {
                 json.source = Some(Source::KubeletMetrics.name());
                 json.as_of = stamp(*as_of);
             }

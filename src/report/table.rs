@@ -3,7 +3,7 @@
 
 use super::columns::{Align, Columns};
 use crate::observation::Time;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::view::{Change, NodeView, Row, What, clock};
 
 /// How much of a pod a line tells.
@@ -107,10 +107,10 @@ fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
     cells
 }
 
-fn more(placed: Option<&Placed>, row: &Row, now: Time) -> [String; 2] {
+fn more(placed: Option<&LocatedPod>, row: &Row, now: Time) -> [String; 2] {
     let Some(placed) = placed else { return Default::default() };
     let since =
-        placed.place.since.filter(|_| !row.in_stage.is_empty()).map(|at| moment_of(at, now)).unwrap_or_default();
+        placed.position.since.filter(|_| !row.in_stage.is_empty()).map(|at| moment_of(at, now)).unwrap_or_default();
     let qos = placed.facts.object().map(|pod| pod.status.qos_class.to_string()).unwrap_or_default();
     [since, qos]
 }

@@ -360,7 +360,7 @@ impl Session {
 
     /// The node as it is known now.
     pub fn moment(&mut self) -> NodeView {
-        self.model.name_node(self.tape.node().clone());
+        self.model.set_node_name(self.tape.node().clone());
         let moment = NodeView::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
         moment

@@ -20,7 +20,7 @@ use super::theme::Theme;
 use super::{Options, screen};
 use crate::container_log::{LogAsk, LogNews};
 use crate::diagnose::Todo;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::view::{Column, Filter, NodeView, Sort, Why};
 
@@ -73,7 +73,7 @@ pub struct Open {
     /// UID.
     pub key: Text,
     /// As it was last seen.
-    pub last: Option<Placed>,
+    pub last: Option<LocatedPod>,
     /// Why it stood there.
     pub why: Option<Why>,
     /// No source has it any more.

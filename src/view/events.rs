@@ -82,7 +82,7 @@ pub fn newest_events(moment: &NodeView, most: usize) -> (Vec<EventLine>, usize) 
 fn known(moment: &NodeView) -> impl Iterator<Item = Known<'_>> {
     let snapshot = &moment.snapshot;
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
-    of_pods.chain(snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e)))
+    of_pods.chain(snapshot.node_events.iter().chain(snapshot.other_events.iter()).map(|e| (None, e)))
 }
 
 fn folded<'a>(moment: &'a NodeView, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {

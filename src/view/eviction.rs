@@ -5,7 +5,7 @@ use super::NodeView;
 use super::resources::{resident, whole};
 use crate::model::requests;
 use crate::objects::{ContainerSpec, Pod, Quantity, Resource};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
 /// `SystemCriticalPriority` (pkg/apis/scheduling).
@@ -48,7 +48,7 @@ impl Victim {
         self.used.map(|used| used - self.request)
     }
 
-    fn of(placed: &Placed, pod: &Pod, moment: &NodeView, memory: Quantity) -> Self {
+    fn of(placed: &LocatedPod, pod: &Pod, moment: &NodeView, memory: Quantity) -> Self {
         let facts = &placed.facts;
         let request = requests::requests(&pod.spec).get(&Resource::Memory).unwrap_or_default();
         let used = moment.snapshot.usage.get(&facts.key).map(|held| whole(held.value.memory));

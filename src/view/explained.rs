@@ -90,7 +90,7 @@ const OWNERS: usize = 64;
 fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
     // Newest first: what was created since is no longer told.
-    for event in moment.snapshot.events_elsewhere.iter() {
+    for event in moment.snapshot.other_events.iter() {
         if matches!(event.reason.as_str(), "FailedCreate" | "SuccessfulCreate") {
             let about = &event.involved_object;
             newest.entry((&about.kind, &about.namespace, &about.name)).or_insert(event);
@@ -133,7 +133,7 @@ pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
 fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
     let placed = moment.pod(&row.key)?;
     let diagnosis = doctor.pod(placed);
-    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.place.stage).cloned();
+    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.position.stage).cloned();
     Some(Explained {
         kind: "Pod".into(),
         namespace: row.namespace.clone(),
@@ -155,7 +155,7 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
         let about = |e: &&std::sync::Arc<crate::objects::Event>| {
             e.involved_object.kind == "Node" && e.involved_object.name == n.metadata.name
         };
-        let node_events = moment.snapshot.events_elsewhere.iter().filter(about).cloned().collect();
+        let node_events = moment.snapshot.other_events.iter().filter(about).cloned().collect();
         crate::model::Snapshot { node: Some(n.clone()), node_events, ..(*moment.snapshot).clone() }
     });
     let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };

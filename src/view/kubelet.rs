@@ -4,7 +4,7 @@
 use super::settings::{SettingLine, settings};
 use super::words::{ago, milliseconds};
 use super::{NodeView, PlegView};
-use crate::model::{OperationWindow, StartTimes};
+use crate::model::{OperationWindow, PodStartLatency};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
@@ -68,7 +68,7 @@ pub struct KubeletView {
     /// States of pod workers.
     pub workers: Vec<Workers>,
     /// How long pods took to start.
-    pub starts: Option<StartTimes>,
+    pub starts: Option<PodStartLatency>,
     /// Settings.
     pub settings: Vec<SettingLine>,
 }
@@ -127,7 +127,7 @@ impl KubeletView {
             relists,
             operations,
             workers: workers(moment),
-            starts: kubelet.start_times(),
+            starts: kubelet.pod_start_latency(),
             settings: settings(moment),
             pleg,
         }
@@ -139,7 +139,7 @@ fn workers(moment: &NodeView) -> Vec<Workers> {
         let (lifecycle, config) = key.split_once('/')?;
         Some(Workers { lifecycle: lifecycle.into(), config: config.into(), pods: *pods })
     };
-    moment.snapshot.kubelet.working().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
+    moment.snapshot.kubelet.pod_workers().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
 }
 
 fn feeds(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
@@ -183,7 +183,7 @@ fn config(moment: &NodeView) -> Feed {
     let of_api = moment.pods.len() - statics;
     let live = api.is_some_and(|facts| facts.is_live());
     let lag =
-        moment.pods.iter().filter(|p| p.facts.heard.kubelet && p.facts.api.is_some() && p.facts.kubelet.is_none());
+        moment.pods.iter().filter(|p| p.facts.complete.kubelet && p.facts.api.is_some() && p.facts.kubelet.is_none());
     let mut known = format!("{of_api} pods of the API server, {statics} static");
     let unseen = lag.count();
     if unseen > 0 {
@@ -225,7 +225,7 @@ fn probes(moment: &NodeView) -> Feed {
         moment.pods.iter().filter(|p| p.facts.events.iter().filter(about).any(late)).count()
     };
     let (live, ready, startup) = (of("Liveness"), of("Readiness"), of("Startup"));
-    let known = match (live + ready + startup, moment.pods.iter().any(|p| p.facts.heard.events)) {
+    let known = match (live + ready + startup, moment.pods.iter().any(|p| p.facts.complete.events)) {
         (0, true) => "no probe has failed for 5m, or none was told".into(),
         (0, false) => "no source of events tells of failures".into(),
         _ => format!("pods with failures in 5m: liveness {live}, readiness {ready}, startup {startup}"),

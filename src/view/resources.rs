@@ -5,7 +5,7 @@ use super::NodeView;
 use super::words::bytes;
 use crate::model::requests;
 use crate::objects::{Pod, Quantity, Resource, Resources};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 
 /// One resource of the node.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub fn amount_text(resource: &Resource, amount: Quantity) -> String {
 }
 
 /// Pods that the kubelet keeps room for: on this node, and not ended.
-pub(super) fn resident(moment: &NodeView) -> impl Iterator<Item = (&Placed, &Pod)> {
+pub(super) fn resident(moment: &NodeView) -> impl Iterator<Item = (&LocatedPod, &Pod)> {
     let node = moment.snapshot.node.as_ref().map(|n| &n.metadata.name);
     moment.pods.iter().filter_map(move |placed| {
         let pod = placed.facts.object()?.as_ref();
