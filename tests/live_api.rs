@@ -205,7 +205,7 @@ async fn a_first_list_tells_how_far_it_is() {
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![WatchedResource::events()]);
     let mut seen = Vec::new();
     live.until("a whole list", |s| {
-        let first = s.first_lists.get(&Source::ApiEvents);
+        let first = s.initial_lists.get(&Source::ApiEvents);
         seen.extend(first.map(|f| (f.live, f.so_far, f.remaining)));
         is_live(s, Source::ApiEvents) && first.is_none()
     })
@@ -553,7 +553,7 @@ async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
         .map(str::to_owned)
         .into();
     let counted = live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
-    let moment = kpodtrace::view::Moment::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
+    let moment = kpodtrace::view::NodeView::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("objects that could not be read: 4"));
     let json = serde_json::to_value(kpodtrace::report::doctor_json(&moment, &[])).unwrap();
     assert_eq!(json["sources"][0]["unreadable"], 4);
@@ -753,7 +753,7 @@ async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
     let unverified = |s: &Snapshot| s.sources.get(&Source::ApiPods).is_some_and(|facts| facts.unverified);
     let snapshot = live.until("the list", |s| s.pods.len() == 1).await;
     assert!(unverified(&snapshot));
-    let moment = kpodtrace::view::Moment::new(snapshot, &mut Default::default(), kpodtrace::time::Time::now());
+    let moment = kpodtrace::view::NodeView::new(snapshot, &mut Default::default(), kpodtrace::time::Time::now());
     assert_eq!(moment.header().unverified, ["API server"]);
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("; TLS not verified"));
     assert!(kpodtrace::report::notes(&moment).contains(&"API server: TLS not verified".to_owned()));

@@ -18,7 +18,7 @@ use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
 use crate::time::Time;
-use crate::view::{Moment, first_text};
+use crate::view::{NodeView, first_text};
 
 /// Every environment variable that says where something is.
 const VARIABLES: [&str; 9] = [
@@ -60,7 +60,7 @@ impl Observed {
     }
 
     /// The moment now.
-    pub fn moment(&mut self) -> Moment {
+    pub fn moment(&mut self) -> NodeView {
         self.live.moment(Time::now())
     }
 
@@ -118,7 +118,7 @@ pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Fai
 }
 
 /// At least one source that knows of pods has answered.
-pub fn sees_pods(moment: &Moment) -> bool {
+pub fn sees_pods(moment: &NodeView) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
     let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
     // What lies on disk is the last resort; an empty disk is no answer.
@@ -126,7 +126,7 @@ pub fn sees_pods(moment: &Moment) -> bool {
 }
 
 /// No source that knows of pods has answered: an empty table would be a lie.
-pub fn blind(moment: &Moment) -> Failure {
+pub fn blind(moment: &NodeView) -> Failure {
     let mut what = String::from("observing this node: no source of pods has answered");
     for source in moment.header().sources.iter().filter(|s| !s.live) {
         what.push_str(&format!("\n  {}: {}", source.source.name(), source.text));
@@ -162,7 +162,7 @@ pub fn begin(input: &Input) -> Result<Observed, Failure> {
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut live = Live::new(rx, sources);
-    live.name_node(&node);
+    live.set_node_name(&node);
     Ok(Observed { live, looked, plugin, node, logs })
 }
 

@@ -1,12 +1,11 @@
-//! Owns the way from raw log lines to facts, for logs with a time of receipt and for those without.
-//! It must not know what a line means: that is the decoders'.
+//! Decodes the log lines of lab folders, with or without a time of receipt.
 
-use super::timeline::Timeline;
 use crate::decode::{Joiner, RuntimeLine, klog, kubelet_entries, runtime_line};
 use crate::observation::{Fact, LogEntry, Source, Time};
+use crate::record::import::timeline::Timeline;
 
-/// Entries of a kubelet log with the tags of their lines; `reference` gives the year, from the tag.
-pub(super) fn kubelet_log<'a, T>(
+/// Entries of a kubelet log, each with the tag of its first line. `reference` gives the time from which the year is taken.
+pub(super) fn kubelet_entries_of<'a, T>(
     lines: impl Iterator<Item = (T, &'a str)>,
     reference: impl Fn(&T) -> Time,
     path: &str,
@@ -33,8 +32,8 @@ where
     entries
 }
 
-/// Entries of a runtime log with the tags of their lines.
-pub(super) fn runtime_log<'a, T>(
+/// Entries of a runtime log, each with the tag of its line.
+pub(super) fn runtime_entries_of<'a, T>(
     lines: impl Iterator<Item = (T, &'a str)>,
     path: &str,
     timeline: &mut Timeline,
@@ -48,12 +47,12 @@ pub(super) fn runtime_log<'a, T>(
             RuntimeLine::Other => bad += 1,
         }
     }
-    timeline.skip(path, "lines that are not of the runtime's log format", bad);
+    timeline.skip(path, "lines that are not in the runtime's log format", bad);
     entries
 }
 
-/// Adds entries stamped at their own time, ordered by it.
-pub(super) fn push_own_time(entries: Vec<((), LogEntry)>, source: Source, timeline: &mut Timeline) {
+/// Adds entries in the order of their own times.
+pub(super) fn push_by_own_time(entries: Vec<((), LogEntry)>, source: Source, timeline: &mut Timeline) {
     let mut entries: Vec<LogEntry> = entries.into_iter().map(|(_, e)| e).collect();
     entries.sort_by_key(|e| e.at);
     for entry in entries {

@@ -1,29 +1,29 @@
-//! Owns the turning of whole lists into a first listing and differences to the last one.
-//! It must not know what the listed things are.
+//! Turns whole lists into a first list and differences from the last one.
 
 use std::collections::BTreeMap;
 
-use super::timeline::Timeline;
 use crate::decode::Object;
 use crate::objects::Pod;
 use crate::observation::{Container, Fact, Image, Pull, Sandbox, Source, Time};
+use crate::record::import::kubectl::skip_object;
+use crate::record::import::timeline::Timeline;
 use crate::text::Text;
 
-/// Something that is listed under a key.
-pub(super) trait Listed: Clone + PartialEq {
+/// An object that is listed under a key.
+pub(super) trait ListedObject: Clone + PartialEq {
     fn key(&self) -> &Text;
-    fn is(self) -> Fact;
+    fn into_fact(self) -> Fact;
     fn gone(key: Text) -> Fact;
 }
 
 macro_rules! listed {
-    ($ty:ty, $($key:ident).+, $is:expr, $gone:expr) => {
-        impl Listed for $ty {
+    ($ty:ty, $($key:ident).+, $fact:expr, $gone:expr) => {
+        impl ListedObject for $ty {
             fn key(&self) -> &Text {
                 &self.$($key).+
             }
-            fn is(self) -> Fact {
-                $is(self.into())
+            fn into_fact(self) -> Fact {
+                $fact(self.into())
             }
             fn gone(key: Text) -> Fact {
                 $gone(key)
@@ -38,23 +38,27 @@ listed!(Container, id, Fact::Container, Fact::ContainerGone);
 listed!(Image, id, Fact::Image, Fact::ImageGone);
 listed!(Pull, reference, Fact::Pull, Fact::PullGone);
 
-/// The last list of one kind of thing.
-pub(super) struct Known<T> {
+/// The last list of one kind of object.
+pub(super) struct ListState<T> {
     last: BTreeMap<Text, T>,
 }
 
-impl<T> Default for Known<T> {
+impl<T> Default for ListState<T> {
     fn default() -> Self {
         Self { last: BTreeMap::new() }
     }
 }
 
-impl<T: Listed> Known<T> {
-    /// The next list; gives what is new or changed, and what is gone. `whole` gives everything, and nothing as gone.
+impl<T: ListedObject> ListState<T> {
+    /// Replaces the list. Returns the facts of new and changed objects, and of removed ones. With `whole` every object is
+    /// returned as new and none as removed.
     pub(super) fn next(&mut self, list: Vec<T>, whole: bool) -> (Vec<Fact>, Vec<Fact>) {
         let next: BTreeMap<Text, T> = list.into_iter().map(|t| (t.key().clone(), t)).collect();
-        let changed =
-            next.iter().filter(|(k, t)| whole || self.last.get(*k) != Some(t)).map(|(_, t)| t.clone().is()).collect();
+        let changed = next
+            .iter()
+            .filter(|(k, t)| whole || self.last.get(*k) != Some(t))
+            .map(|(_, t)| t.clone().into_fact())
+            .collect();
         let gone = self.last.keys().filter(|k| !whole && !next.contains_key(*k)).cloned().map(T::gone).collect();
         self.last = next;
         (changed, gone)
@@ -65,21 +69,21 @@ impl<T: Listed> Known<T> {
         self.last.values().cloned().collect()
     }
 
-    /// One thing of the last list.
+    /// One object of the last list.
     pub(super) fn get(&self, key: &str) -> Option<&T> {
         self.last.get(key)
     }
 
-    /// Changes one thing outside of a list; gives it if it is listed and has changed.
+    /// Changes one object between two lists. Returns its fact if it is listed and has changed.
     pub(super) fn change(&mut self, key: &str, change: impl FnOnce(&mut T)) -> Option<Fact> {
-        let known = self.last.get_mut(key)?;
-        let before = known.clone();
-        change(known);
-        (*known != before).then(|| known.clone().is())
+        let listed = self.last.get_mut(key)?;
+        let before = listed.clone();
+        change(listed);
+        (*listed != before).then(|| listed.clone().into_fact())
     }
 }
 
-/// Emits a list: `whole` as an epoch of its own, else as differences, or [`Fact::Alive`] when there are none.
+/// Emits a list: `whole` as a new epoch, else as differences, or [`Fact::Alive`] when there are none.
 pub(super) fn emit(timeline: &mut Timeline, source: Source, at: Time, whole: bool, facts: Vec<Fact>) {
     if whole {
         timeline.push(source, at, Fact::EpochBegin);
@@ -94,7 +98,7 @@ pub(super) fn emit(timeline: &mut Timeline, source: Source, at: Time, whole: boo
     }
 }
 
-/// The pods among the objects; the rest is told as skipped.
+/// The pods among the objects; the others are counted as skipped.
 pub(super) fn pods_only(objects: Vec<Object>, path: &str, timeline: &mut Timeline) -> Vec<Pod> {
     let mut pods = Vec::new();
     for object in objects {
@@ -104,19 +108,4 @@ pub(super) fn pods_only(objects: Vec<Object>, path: &str, timeline: &mut Timelin
         }
     }
     pods
-}
-
-/// Tells that an object was not used.
-pub(super) fn skip_object(object: &Object, path: &str, timeline: &mut Timeline) {
-    let what = match object {
-        Object::OtherKind(kind) if kind.len() <= 63 && kind.bytes().all(|b| b.is_ascii_alphanumeric()) => {
-            format!("objects of kind {kind}, which is not used")
-        }
-        Object::OtherKind(_) => "objects of no kind".to_owned(),
-        Object::Unreadable(error) => format!("objects that are {error}"),
-        Object::Pod(_) | Object::Node(_) | Object::Event(_) | Object::Lease(_) => {
-            "objects that do not belong in this list".to_owned()
-        }
-    };
-    timeline.skip(path, what, 1);
 }

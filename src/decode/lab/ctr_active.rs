@@ -1,5 +1,4 @@
-//! Owns the table of `ctr content active`: reference, size so far, age.
-//! It must not remember an earlier table.
+//! The table of `ctr content active`: reference, bytes so far, age.
 
 use super::DecodeError;
 use crate::observation::{Pull, Time};
@@ -8,7 +7,7 @@ use crate::time::TimeDelta;
 
 /// Reads the table as it was printed at `at`.
 ///
-/// Ages are whole seconds or coarser, rounded down: the begin that follows from them is that much too late.
+/// Ages are whole seconds or coarser, rounded down: start times are later than the real ones by the rounding.
 ///
 /// # Errors
 /// When the text is not such a table.
@@ -50,7 +49,7 @@ fn bytes(size: &str) -> Option<u64> {
     bytes.is_finite().then(|| bytes.round() as u64)
 }
 
-/// What Go's `units.HumanDuration` prints.
+/// An age as `units.HumanDuration` of docker/go-units prints it.
 fn age(text: &str) -> Option<TimeDelta> {
     match text {
         "Less than a second" => return Some(TimeDelta::zero()),
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table() {
+    fn reads_a_table() {
         let at: Time = "2026-11-29T12:39:11Z".parse().unwrap();
         let table = "REF\t\t\tSIZE\tAGE\t\t\nlayer-a\t2.097MB\t1 second\t\nlayer-b\t0B\tLess than a second\nlayer-c\t7MiB\tAges\nbroken\n";
         let got = active_ingests(table, at).unwrap();
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn reads_sizes() {
         for (text, expected) in
             [("0B", 0), ("34.6MB", 34_600_000), ("1.5kB", 1500), ("1KiB", 1024), ("2GB", 2_000_000_000)]
         {

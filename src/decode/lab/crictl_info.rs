@@ -1,5 +1,4 @@
-//! Owns what crictl prints of the runtime itself: version, and the conditions in info.
-//! It must not read the rest of info: it holds the whole configuration.
+//! `crictl version` and the conditions in `crictl info`. The rest of info, the runtime's configuration, is not decoded.
 
 use serde::Deserialize;
 
@@ -7,22 +6,22 @@ use super::{DecodeError, nullable};
 use crate::observation::{RuntimeCondition, RuntimeStatus};
 use crate::text::{Message, Text};
 
-/// Joins what `crictl version` prints (as text or JSON) with the status part of `crictl info`.
+/// Version and conditions from `crictl version` (text or JSON) and the status part of `crictl info`.
 ///
 /// # Errors
-/// When neither of the two could be read.
+/// When neither can be read.
 pub fn runtime_status(version: Option<&str>, info: Option<&str>) -> Result<RuntimeStatus, DecodeError> {
     #[derive(Deserialize)]
-    struct Info {
-        status: Conditions,
+    struct CrictlInfo {
+        status: CrictlConditions,
     }
     #[derive(Deserialize)]
-    struct Conditions {
+    struct CrictlConditions {
         #[serde(default, deserialize_with = "nullable")]
-        conditions: Vec<Condition>,
+        conditions: Vec<CrictlCondition>,
     }
     #[derive(Deserialize)]
-    struct Condition {
+    struct CrictlCondition {
         #[serde(rename = "type")]
         kind: Text,
         #[serde(default)]
@@ -45,7 +44,7 @@ pub fn runtime_status(version: Option<&str>, info: Option<&str>) -> Result<Runti
         result.name = field("RuntimeName", "runtimeName").unwrap_or_default();
         result.version = field("RuntimeVersion", "runtimeVersion").unwrap_or_default();
     }
-    if let Some(info) = info.and_then(|info| serde_json::from_str::<Info>(info).ok()) {
+    if let Some(info) = info.and_then(|info| serde_json::from_str::<CrictlInfo>(info).ok()) {
         result.conditions = info
             .status
             .conditions
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_and_info() {
+    fn reads_version_and_info() {
         let info = r#"{"config":{"x":1},"status":{"conditions":[{"type":"NetworkReady","status":false,"reason":"R","message":"m"}]}}"#;
         for version in [
             "Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  2.1.9+unknown\n",

@@ -1,5 +1,4 @@
-//! Owns what `crictl -o json` prints of images and of the file systems that hold them.
-//! It must not read an image's configuration.
+//! `crictl -o json` for images and the file systems that hold them.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -8,7 +7,7 @@ use super::{DecodeError, nullable};
 use crate::observation::{FilesystemUsage, Image, ImageFs};
 use crate::text::Text;
 
-/// 64-bit numbers are strings in the JSON of protobuf; wrapped ones lie under `value`.
+/// A 64-bit number: protobuf JSON writes it as a string, a wrapper type as an object with `value`.
 fn number(value: &Value) -> Option<u64> {
     match value {
         Value::Object(wrapped) => wrapped.get("value").and_then(number),
@@ -17,38 +16,38 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-fn counted<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+fn optional_number<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     Ok(number(&Value::deserialize(d)?))
 }
 
-/// Images of `crictl images -o json`, or of the bare list in it.
+/// Images in the output of `crictl images -o json`, or in its list alone.
 ///
 /// # Errors
 /// When the text is not such a list.
 pub fn images(json: &str) -> Result<Vec<Image>, DecodeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Raw {
+    struct CrictlImageEntry {
         id: Text,
         #[serde(default, deserialize_with = "nullable")]
         repo_tags: Vec<Text>,
         #[serde(default, deserialize_with = "nullable")]
         repo_digests: Vec<Text>,
-        #[serde(default, deserialize_with = "counted")]
+        #[serde(default, deserialize_with = "optional_number")]
         size: Option<u64>,
         #[serde(default)]
         pinned: bool,
     }
     #[derive(Deserialize)]
-    struct Listed {
+    struct CrictlImageList {
         #[serde(deserialize_with = "nullable")]
-        images: Vec<Raw>,
+        images: Vec<CrictlImageEntry>,
     }
     let list = match json.trim_start().starts_with('[') {
         true => serde_json::from_str(json)?,
-        false => serde_json::from_str::<Listed>(json)?.images,
+        false => serde_json::from_str::<CrictlImageList>(json)?.images,
     };
-    let image = |raw: Raw| Image {
+    let image = |raw: CrictlImageEntry| Image {
         id: raw.id,
         tags: raw.repo_tags.into(),
         digests: raw.repo_digests.into(),
@@ -58,40 +57,40 @@ pub fn images(json: &str) -> Result<Vec<Image>, DecodeError> {
     Ok(list.into_iter().map(image).collect())
 }
 
-/// What `crictl imagefsinfo` prints.
+/// The output of `crictl imagefsinfo -o json`.
 ///
 /// # Errors
-/// When the text is not that.
+/// When the text is not such output.
 pub fn image_fs(json: &str) -> Result<ImageFs, DecodeError> {
     #[derive(Deserialize)]
-    struct Info {
-        status: Raw,
+    struct ImageFsOutput {
+        status: ImageFsStatus,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Raw {
+    struct ImageFsStatus {
         #[serde(default, deserialize_with = "nullable")]
-        image_filesystems: Vec<Usage>,
+        image_filesystems: Vec<FsUsage>,
         #[serde(default, deserialize_with = "nullable")]
-        container_filesystems: Vec<Usage>,
+        container_filesystems: Vec<FsUsage>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Usage {
+    struct FsUsage {
         #[serde(default, deserialize_with = "nullable")]
-        fs_id: Id,
-        #[serde(default, deserialize_with = "counted")]
+        fs_id: FsId,
+        #[serde(default, deserialize_with = "optional_number")]
         used_bytes: Option<u64>,
-        #[serde(default, deserialize_with = "counted")]
+        #[serde(default, deserialize_with = "optional_number")]
         inodes_used: Option<u64>,
     }
     #[derive(Default, Deserialize)]
-    struct Id {
+    struct FsId {
         #[serde(default)]
         mountpoint: Text,
     }
-    let raw = serde_json::from_str::<Info>(json)?.status;
-    let usage = |u: Usage| FilesystemUsage {
+    let raw = serde_json::from_str::<ImageFsOutput>(json)?.status;
+    let usage = |u: FsUsage| FilesystemUsage {
         mountpoint: u.fs_id.mountpoint,
         used_bytes: u.used_bytes,
         inodes_used: u.inodes_used,
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_and_where_they_lie() {
+    fn reads_a_list_of_images() {
         let json = r#"{"images":[{"id":"sha256:1","repoTags":["a:1","b:1"],"repoDigests":null,"size":"18446744073709551615",
             "uid":{"value":"65535"},"username":"","spec":{"annotations":{"x":"hunter2"}},"pinned":true},{"id":"sha256:2","size":7}]}"#;
         let list = images(json).unwrap();
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_numbers() {
+    fn reads_wrapped_numbers() {
         let json = r#"{"status":{"containerFilesystems":[],"imageFilesystems":[{"fsId":{"mountpoint":"/var/lib/x"},
             "inodesUsed":{"value":"321"},"timestamp":"1795951291012221268","usedBytes":{"value":"3493888"}},{"fsId":null}]}}"#;
         let fs = image_fs(json).unwrap();

@@ -1,49 +1,51 @@
-//! Owns the runtime's part of an incident: whole lists, calls with their durations, statuses of what changed.
-//! It must not keep the status of a container longer than its entry in the list.
+//! The CRI part of an incident: whole lists, calls with their durations, and statuses of what changed.
 
 use std::collections::BTreeMap;
 
-use super::incident::Line;
-use super::listing::{Known, emit};
-use super::timeline::Timeline;
+use super::line::IncidentLine;
+use super::list_state::{ListState, emit};
 use crate::decode::{
     ContainerDetails, DecodeError, SandboxDetails, container_details, containers, failure, sandbox_details, sandboxes,
 };
 use crate::observation::{Call, Container, Fact, Sandbox, Source, SourceError};
+use crate::record::import::timeline::Timeline;
 use crate::text::Text;
-use crate::time::TimeDelta;
 
 const SOURCE: Source = Source::Cri;
 
-/// What the lines so far have said.
+/// State of the runtime after the lines read so far. The status of a container is kept as long as the list has it.
 #[derive(Default)]
 pub(super) struct CriLines {
-    sandboxes: Known<Sandbox>,
-    containers: Known<Container>,
+    sandboxes: ListState<Sandbox>,
+    containers: ListState<Container>,
     sandbox_details: BTreeMap<Text, SandboxDetails>,
     container_details: BTreeMap<Text, ContainerDetails>,
-    /// A listing was emitted and nothing has failed since.
-    listed: bool,
+    /// A list was emitted and no call has failed since.
+    is_listed: bool,
 }
 
 impl CriLines {
-    pub(super) fn line(&mut self, line: &Line<'_>, timeline: &mut Timeline) -> Result<(), DecodeError> {
+    /// Reads the next line.
+    ///
+    /// # Errors
+    /// When the line has neither lists nor a status, or one that cannot be decoded.
+    pub(super) fn read(&mut self, line: &IncidentLine<'_>, timeline: &mut Timeline) -> Result<(), DecodeError> {
         if let Some(error) = &line.error {
             let error = failure("crictl", error);
-            call(line, Some(error.clone()), timeline);
+            add_call(line, Some(error.clone()), timeline);
             timeline.fail(SOURCE, line.t, error);
-            self.listed = false;
+            self.is_listed = false;
         } else if let (Some(sandboxes_json), Some(containers_json)) = (line.sandboxes, line.containers) {
             let lists = (sandboxes(sandboxes_json.get())?, containers(containers_json.get())?);
-            self.first_live(line, timeline);
-            call(line, None, timeline);
-            self.lists(lists.0, lists.1, line, timeline);
+            self.set_live_at_first_call(line, timeline);
+            add_call(line, None, timeline);
+            self.emit_lists(lists.0, lists.1, line, timeline);
         } else if line.unchanged {
-            self.first_live(line, timeline);
-            call(line, None, timeline);
-            // Unchanged since before the failure: the new epoch must say it all again.
-            if !self.listed {
-                self.lists(self.sandboxes.all(), self.containers.all(), line, timeline);
+            self.set_live_at_first_call(line, timeline);
+            add_call(line, None, timeline);
+            // After a failure a new epoch starts, which must list everything.
+            if !self.is_listed {
+                self.emit_lists(self.sandboxes.all(), self.containers.all(), line, timeline);
             }
         } else if let Some(json) = line.container_status {
             let details = container_details(json.get())?;
@@ -63,8 +65,13 @@ impl CriLines {
         Ok(())
     }
 
-    fn lists(&mut self, sandboxes: Vec<Sandbox>, containers: Vec<Container>, line: &Line<'_>, timeline: &mut Timeline) {
-        let (mut sandboxes, mut containers) = (sandboxes, containers);
+    fn emit_lists(
+        &mut self,
+        mut sandboxes: Vec<Sandbox>,
+        mut containers: Vec<Container>,
+        line: &IncidentLine<'_>,
+        timeline: &mut Timeline,
+    ) {
         for sandbox in &mut sandboxes {
             if let Some(details) = self.sandbox_details.get(&sandbox.id) {
                 details.merge_into(sandbox);
@@ -75,32 +82,27 @@ impl CriLines {
                 details.merge_into(container);
             }
         }
-        let whole = !self.listed;
+        let whole = !self.is_listed;
         let (mut facts, sandboxes_gone) = self.sandboxes.next(sandboxes, whole);
         let (changed, containers_gone) = self.containers.next(containers, whole);
         self.sandbox_details.retain(|id, _| self.sandboxes.get(id).is_some());
         self.container_details.retain(|id, _| self.containers.get(id).is_some());
         facts.extend(changed.into_iter().chain(containers_gone).chain(sandboxes_gone));
         emit(timeline, SOURCE, line.t, whole, facts);
-        self.listed = true;
+        self.is_listed = true;
     }
 
-    /// The first call of all is made by a source that is already called live; after a failure only its answer makes it so.
-    fn first_live(&self, line: &Line<'_>, timeline: &mut Timeline) {
-        if !timeline.has_begun(SOURCE) {
-            timeline.live(SOURCE, line.t - took(line));
+    /// Before its first call the source is live; after a failure it is live only once a call has returned.
+    fn set_live_at_first_call(&self, line: &IncidentLine<'_>, timeline: &mut Timeline) {
+        if !timeline.has_facts(SOURCE) {
+            timeline.set_live(SOURCE, line.t - line.call_duration());
         }
     }
 }
 
-fn took(line: &Line<'_>) -> TimeDelta {
-    let micros = line.took_s.filter(|s| (0.0..86_400.0).contains(s)).map_or(0.0, |s| s * 1e6);
-    TimeDelta::microseconds(micros.round() as i64)
-}
-
-fn call(line: &Line<'_>, error: Option<SourceError>, timeline: &mut Timeline) {
-    let took = took(line);
+fn add_call(line: &IncidentLine<'_>, error: Option<SourceError>, timeline: &mut Timeline) {
+    let took = line.call_duration();
     let took_us = u64::try_from(took.num_microseconds()).unwrap_or_default();
-    timeline.put(SOURCE, line.t - took, Fact::CallBegin(Call::CriList));
-    timeline.put(SOURCE, line.t, Fact::CallEnd { call: Call::CriList, took_us, error });
+    timeline.add(SOURCE, line.t - took, Fact::CallBegin(Call::CriList));
+    timeline.add(SOURCE, line.t, Fact::CallEnd { call: Call::CriList, took_us, error });
 }

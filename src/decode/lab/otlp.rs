@@ -1,5 +1,4 @@
-//! Owns OTLP export requests in their JSON form, of which only spans that belong to the pipeline are kept.
-//! It must not join a span to its pod or its parent: that is the model's.
+//! OTLP export requests as JSON. Only spans of pod syncs and of the CRI calls in them are kept.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,8 +7,10 @@ use super::{DecodeError, nullable};
 use crate::observation::{Span, Time};
 use crate::text::Text;
 
-const SYNCS: [&str; 3] = ["syncPod", "syncTerminatingPod", "syncTerminatedPod"];
-const CALLS: [&str; 7] = [
+/// Spans of the pod workers (pkg/kubelet/kubelet.go).
+const SYNC_SPANS: [&str; 3] = ["syncPod", "syncTerminatingPod", "syncTerminatedPod"];
+/// CRI calls of a pod's life cycle, as gRPC names them.
+const CRI_CALLS: [&str; 7] = [
     "RunPodSandbox",
     "PullImage",
     "CreateContainer",
@@ -21,7 +22,7 @@ const CALLS: [&str; 7] = [
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
+struct ExportRequest {
     #[serde(default, deserialize_with = "nullable")]
     resource_spans: Vec<ResourceSpans>,
 }
@@ -57,7 +58,7 @@ struct RawSpan {
     #[serde(default, deserialize_with = "nullable")]
     attributes: Vec<Attribute>,
     #[serde(default, deserialize_with = "nullable")]
-    status: Status,
+    status: SpanStatus,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ struct Attribute {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Status {
+struct SpanStatus {
     code: Value,
 }
 
@@ -78,21 +79,21 @@ struct Status {
 /// # Errors
 /// When the text is not such a request.
 pub fn spans(json: &str) -> Result<Vec<Span>, DecodeError> {
-    let request: Request = serde_json::from_str(json)?;
+    let request: ExportRequest = serde_json::from_str(json)?;
     let raw = request.resource_spans.into_iter().flat_map(|r| r.scope_spans).flat_map(|s| s.spans);
     Ok(raw.filter(|s| is_kept(&s.name)).filter_map(span).collect())
 }
 
 fn is_kept(name: &str) -> bool {
-    SYNCS.contains(&name) || name.rsplit_once('/').is_some_and(|(_, call)| CALLS.contains(&call))
+    SYNC_SPANS.contains(&name) || name.rsplit_once('/').is_some_and(|(_, call)| CRI_CALLS.contains(&call))
 }
 
 fn span(raw: RawSpan) -> Option<Span> {
-    let failed = match &raw.status.code {
+    let is_error = match &raw.status.code {
         Value::String(code) => code == "STATUS_CODE_ERROR",
         code => code.as_i64() == Some(2),
     };
-    let refused = raw.attributes.iter().any(|a| match a.key.as_str() {
+    let is_call_failed = raw.attributes.iter().any(|a| match a.key.as_str() {
         "rpc.response.status_code" | "rpc.grpc.status_code" => {
             scalar(&a.value).is_some_and(|code| code != "OK" && code != "0")
         }
@@ -107,11 +108,11 @@ fn span(raw: RawSpan) -> Option<Span> {
         begin: nanos(&raw.start_time_unix_nano)?,
         end: nanos(&raw.end_time_unix_nano)?,
         uid: uid.map(|uid| Text::name(&uid)).unwrap_or_default(),
-        failed: failed || refused,
+        failed: is_error || is_call_failed,
     })
 }
 
-/// The one value of an `AnyValue` that is a string or an integer; protobuf's JSON prints 64-bit integers as strings.
+/// The string or integer of an `AnyValue`, as text; protobuf JSON writes 64-bit integers as strings.
 fn scalar(value: &Value) -> Option<String> {
     let value = value.get("stringValue").or_else(|| value.get("intValue"))?;
     value.as_str().map(str::to_owned).or_else(|| value.as_i64().map(|n| n.to_string()))
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kept_and_failed() {
+    fn keeps_pipeline_spans_and_their_failures() {
         let span = |name: &str, attributes: &str, status: &str| {
             format!(
                 r#"{{"traceId":"t==","spanId":"s","parentSpanId":"p","name":"{name}","startTimeUnixNano":"1795951277279721105",

@@ -1,29 +1,29 @@
-//! Owns the import of a capture: what each source of one node said at one moment, and its logs and spans before.
-//! It must not import the watch streams: objects are those of the end.
+//! Capture folders: the state of each source of one node at one time, and its logs and spans until then.
 
-use super::files::Folder;
-use super::kubectl::{Moment, most_used, newest_of_pod};
-use super::listing::{Known, pods_only};
-use super::timeline::Timeline;
-use super::{ImportError, Imported, logs};
+use super::folder::Folder;
+use super::list_state::{ListState, pods_only};
+use super::log_lines;
 use crate::decode::{
     container_details, containers, failure, health_response, image_fs, images, kubelet_config, objects, runtime_status,
     sandbox_details, sandboxes, scrape, spans,
 };
 use crate::objects::Pod;
 use crate::observation::{Container, ErrorKind, Fact, LogEntry, Sandbox, Source, SourceError, Span, Time};
+use crate::record::import::kubectl::{ClusterObjects, most_used, newest_of_pod};
+use crate::record::import::timeline::Timeline;
+use crate::record::import::{ImportError, Imported};
 use crate::text::Message;
 
-/// What a source said at the end: facts in order, or why it did not.
-type Said = Result<Vec<Fact>, SourceError>;
+/// The facts of a source in order, or its failure.
+type SourceResult = Result<Vec<Fact>, SourceError>;
 
 pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
     let mut capture =
-        Capture { folder, timeline: Timeline::within(folder.limits().decoded()), said: Vec::new(), times: Vec::new() };
+        Capture { folder, timeline: Timeline::new(folder.limits().decoded()), results: Vec::new(), times: Vec::new() };
     for source in Source::ALL {
-        capture.timeline.off(source, "the capture does not hold it");
+        capture.timeline.set_off(source, "not in this capture");
     }
-    let moment = capture.api()?;
+    let cluster = capture.api()?;
     let pods = capture.kubelet_pods()?;
     capture.page("configz.json", Source::KubeletConfig, |body| {
         Ok((Fact::KubeletConfig(Box::new(kubelet_config(body).map_err(|_| ())?)), None))
@@ -38,7 +38,7 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
     let runtime_log = capture.runtime_log()?;
     let spans = capture.spans()?;
     let later = runtime_log.iter().flatten().map(|e| e.1.at).chain(spans.iter().flatten().map(|s| s.end)).max();
-    let newest = moment.newest().into_iter().chain(capture.times.iter().copied()).max();
+    let newest = cluster.newest().into_iter().chain(capture.times.iter().copied()).max();
     let end = capture.end_of_when()?.or(newest).or(later);
     let end = end.ok_or_else(|| ImportError::NoTime { path: folder.path().to_owned() })?;
 
@@ -51,59 +51,59 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
         for span in spans {
             timeline.push(Source::Spans, span.end, Fact::Span(Box::new(span)));
         }
-        timeline.live(Source::Spans, end);
+        timeline.set_live(Source::Spans, end);
     }
-    let node = most_used(pods.iter()).unwrap_or_else(|| moment.node());
-    let answered: Vec<Source> = capture.said.iter().filter(|(_, said)| said.is_ok()).map(|(s, _)| *s).collect();
-    moment.emit(&answered, end, timeline);
-    for (source, said) in capture.said {
-        match said {
+    let node = most_used(pods.iter()).unwrap_or_else(|| cluster.node());
+    let listed: Vec<Source> = capture.results.iter().filter(|(_, result)| result.is_ok()).map(|(s, _)| *s).collect();
+    cluster.emit(&listed, end, timeline);
+    for (source, result) in capture.results {
+        match result {
             Ok(facts) => facts.into_iter().for_each(|fact| timeline.push(source, end, fact)),
             Err(error) => timeline.fail(source, end, error),
         }
     }
-    capture.timeline.fits(folder.path())?;
+    capture.timeline.check_limit(folder.path())?;
     Ok(capture.timeline.finish(end, node))
 }
 
 struct Capture<'a> {
     folder: &'a Folder,
     timeline: Timeline,
-    said: Vec<(Source, Said)>,
-    /// Times that were met, for captures that do not say when they were made.
+    results: Vec<(Source, SourceResult)>,
+    /// Times in the files, for captures without `when.txt`.
     times: Vec<Time>,
 }
 
 impl Capture<'_> {
-    /// Objects of the API server. The facts are added by the moment itself.
-    fn api(&mut self) -> Result<Moment, ImportError> {
-        let mut moment = Moment::default();
+    /// Reads the objects of the API server. [`ClusterObjects::emit`] adds their facts.
+    fn api(&mut self) -> Result<ClusterObjects, ImportError> {
+        let mut cluster = ClusterObjects::default();
         let mut no_nodes = false;
         for (file, source) in
             [("pods.json", Source::ApiPods), ("events.json", Source::ApiEvents), ("nodes.json", Source::ApiNode)]
         {
             let Some(body) = self.folder.read(file)? else { continue };
-            let said = match objects(&body) {
+            let result = match objects(&body) {
                 Ok(objects) => {
                     no_nodes |= source == Source::ApiNode && objects.is_empty();
-                    moment.add(objects, file, &mut self.timeline);
+                    cluster.add(objects, file, &mut self.timeline);
                     Ok(Vec::new())
                 }
                 Err(_) => Err(failure(file, &body)),
             };
-            self.said.push((source, said));
+            self.results.push((source, result));
         }
-        if no_nodes && moment.is_empty() {
-            // A cluster without a node has no kubelet: nobody answered.
-            for (_, said) in &mut self.said {
-                *said = Err(SourceError {
-                    tried: "kubectl get: an empty list of nodes, as printed when the API server does not answer".into(),
+        if no_nodes && cluster.is_empty() {
+            // A cluster without a node has no kubelet: the API server did not respond.
+            for (_, result) in &mut self.results {
+                *result = Err(SourceError {
+                    tried: "kubectl get: empty list of nodes, as printed when the API server does not respond".into(),
                     kind: ErrorKind::Unreachable,
                     fix: Message::default(),
                 });
             }
         }
-        Ok(moment)
+        Ok(cluster)
     }
 
     fn kubelet_pods(&mut self) -> Result<Vec<Pod>, ImportError> {
@@ -112,13 +112,13 @@ impl Capture<'_> {
         let pods = match objects(&body) {
             Ok(objects) => pods_only(objects, file, &mut self.timeline),
             Err(_) => {
-                self.said.push((Source::KubeletPods, Err(failure(Source::KubeletPods.request(), &body))));
+                self.results.push((Source::KubeletPods, Err(failure(Source::KubeletPods.request(), &body))));
                 return Ok(Vec::new());
             }
         };
         self.times.extend(pods.iter().filter_map(newest_of_pod));
-        let facts = Known::default().next(pods.clone(), true).0;
-        self.said.push((Source::KubeletPods, Ok(epoch(facts))));
+        let facts = ListState::default().next(pods.clone(), true).0;
+        self.results.push((Source::KubeletPods, Ok(epoch(facts))));
         Ok(pods)
     }
 
@@ -129,14 +129,14 @@ impl Capture<'_> {
         read: impl FnOnce(&str) -> Result<(Fact, Option<Time>), ()>,
     ) -> Result<(), ImportError> {
         let Some(body) = self.folder.read(file)? else { return Ok(()) };
-        let said = match read(&body) {
+        let result = match read(&body) {
             Ok((fact, time)) => {
                 self.times.extend(time);
                 Ok(vec![fact])
             }
             Err(()) => Err(failure(source.request(), &body)),
         };
-        self.said.push((source, said));
+        self.results.push((source, result));
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl Capture<'_> {
         let info = self.folder.read("cri/info.json")?;
         let lists = (self.folder.read("cri/pods.json")?, self.folder.read("cri/ps.json")?);
         let status = runtime_status(version.as_deref(), info.as_deref());
-        let said = match lists {
+        let result = match lists {
             (Some(pods), Some(ps)) => match (sandboxes(&pods), containers(&ps)) {
                 (Ok(sandboxes), Ok(containers)) => {
                     let mut facts = self.cri_listing(sandboxes, containers)?;
@@ -157,11 +157,11 @@ impl Capture<'_> {
             },
             _ => match version {
                 Some(version) if status.is_err() => Err(failure("crictl version", &version)),
-                Some(_) => Err(failure("crictl pods", "no answer was kept")),
+                Some(_) => Err(failure("crictl pods", "no output in this capture")),
                 None => return Ok(()),
             },
         };
-        self.said.push((Source::Cri, said));
+        self.results.push((Source::Cri, result));
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Capture<'_> {
                 Some(Ok(details)) => {
                     sandboxes.iter_mut().filter(|s| s.id == details.id).for_each(|s| details.merge_into(s));
                 }
-                _ => self.timeline.skip(&file, "statuses that could not be read", 1),
+                _ => self.timeline.skip(&file, "unreadable statuses", 1),
             }
         }
         for file in self.folder.names("cri", "inspect-") {
@@ -183,30 +183,30 @@ impl Capture<'_> {
                 Some(Ok(details)) => {
                     containers.iter_mut().filter(|c| c.id == details.id).for_each(|c| details.merge_into(c));
                 }
-                _ => self.timeline.skip(&file, "statuses that could not be read", 1),
+                _ => self.timeline.skip(&file, "unreadable statuses", 1),
             }
         }
         self.times.extend(sandboxes.iter().flat_map(|s| [s.created_at, s.seen]).flatten());
         self.times.extend(containers.iter().flat_map(|c| [c.created_at, c.started_at, c.finished_at]).flatten());
-        let mut facts = Known::default().next(sandboxes, true).0;
-        facts.extend(Known::default().next(containers, true).0);
+        let mut facts = ListState::default().next(sandboxes, true).0;
+        facts.extend(ListState::default().next(containers, true).0);
         facts.extend(self.images()?);
         Ok(epoch(facts))
     }
 
-    /// Images and what they take, where the runtime told them.
+    /// Images and the disk space that they use.
     fn images(&mut self) -> Result<Vec<Fact>, ImportError> {
         let mut facts = Vec::new();
         let file = "cri/images.json";
         match self.folder.read(file)?.map(|json| images(&json)) {
-            Some(Ok(images)) => facts.extend(Known::default().next(images, true).0),
-            Some(Err(_)) => self.timeline.skip(file, "lists of images that could not be read", 1),
+            Some(Ok(images)) => facts.extend(ListState::default().next(images, true).0),
+            Some(Err(_)) => self.timeline.skip(file, "unreadable lists of images", 1),
             None => {}
         }
         let file = "cri/imagefsinfo.json";
         match self.folder.read(file)?.map(|json| image_fs(&json)) {
             Some(Ok(fs)) => facts.push(Fact::ImageFs(Box::new(fs))),
-            Some(Err(_)) => self.timeline.skip(file, "file systems that could not be read", 1),
+            Some(Err(_)) => self.timeline.skip(file, "unreadable file system lists", 1),
             None => {}
         }
         Ok(facts)
@@ -215,14 +215,14 @@ impl Capture<'_> {
     fn runtime_log(&mut self) -> Result<Option<Vec<((), LogEntry)>>, ImportError> {
         let file = "containerd.log";
         let text = self.folder.read(file)?;
-        Ok(text.map(|text| logs::runtime_log(text.lines().map(|l| ((), l)), file, &mut self.timeline)))
+        Ok(text.map(|text| log_lines::runtime_entries_of(text.lines().map(|l| ((), l)), file, &mut self.timeline)))
     }
 
     fn kubelet_log(&mut self, end: Time) -> Result<(), ImportError> {
         let file = "kubelet.log";
         let Some(text) = self.folder.read(file)? else { return Ok(()) };
         let lines = text.lines().map(|l| ((), l));
-        let entries = logs::kubelet_log(lines, |()| end, file, &mut self.timeline);
+        let entries = log_lines::kubelet_entries_of(lines, |()| end, file, &mut self.timeline);
         push_log(entries, Source::KubeletLog, end, &mut self.timeline);
         Ok(())
     }
@@ -252,8 +252,8 @@ fn epoch(facts: Vec<Fact>) -> Vec<Fact> {
     [Fact::EpochBegin].into_iter().chain(facts).chain([Fact::EpochEnd]).collect()
 }
 
-/// A log without a line that is kept was nevertheless there.
+/// Adds a log. The source is live even if no line of it is kept.
 fn push_log(entries: Vec<((), LogEntry)>, source: Source, end: Time, timeline: &mut Timeline) {
-    logs::push_own_time(entries, source, timeline);
-    timeline.live(source, end);
+    log_lines::push_by_own_time(entries, source, timeline);
+    timeline.set_live(source, end);
 }

@@ -1,60 +1,36 @@
-//! Owns the import of an incident: minutes of one node, each source a file of JSON lines stamped at receipt.
-//! It must not add what the recorder did not see: no call without a duration, no end of a source.
+//! Incident folders: minutes of one node, each source a file of JSON lines stamped at receipt. Only what the recorder received
+//! becomes an observation.
 
-use crate::time::TimeDelta;
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
-
-use super::files::Folder;
-use super::listing::{Known, emit, pods_only};
-use super::timeline::Timeline;
-use super::{ImportError, Imported, cri_lines, logs};
+use super::cri_lines::CriLines;
+use super::folder::Folder;
+use super::line::IncidentLine;
+use super::list_state::{ListState, emit, pods_only};
+use super::log_lines;
 use crate::decode::{
     DecodeError, Object, WatchEvent, active_ingests, failure, health_answer, kubelet_config, objects, scrape, spans,
     watch_event,
 };
-use crate::observation::{Call, Fact, Pull, Source, Time};
+use crate::observation::{Call, Fact, LogEntry, Pull, Source, Time};
+use crate::record::import::timeline::Timeline;
+use crate::record::import::{ImportError, Imported};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
-/// Lines of ingests were written while there were any: a longer gap than this means that they are over.
+/// Ingests are written while any is active: a longer gap between two lines means that all have finished.
 const PULLS_GAP: TimeDelta = TimeDelta::seconds(3);
-/// When ingests are taken to be over, after the last line that has them.
+/// After the last line with ingests, they count as finished this much later.
 const PULLS_GONE: TimeDelta = TimeDelta::seconds(2);
-
-/// One line of any of the files.
-#[derive(Deserialize)]
-pub(super) struct Line<'a> {
-    pub(super) t: Time,
-    #[serde(borrow)]
-    event: Option<&'a RawValue>,
-    closed: Option<Value>,
-    pub(super) took_s: Option<f64>,
-    #[serde(default)]
-    pub(super) unchanged: bool,
-    pub(super) error: Option<String>,
-    #[serde(borrow)]
-    pub(super) sandboxes: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) containers: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) container_status: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) sandbox_status: Option<&'a RawValue>,
-    body: Option<String>,
-    answer: Option<String>,
-    active: Option<String>,
-    line: Option<String>,
-}
+/// Longest timeout of a request that is plausible, milliseconds.
+const MAX_TIMEOUT_MS: i64 = 86_400_000;
 
 pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
     let mut import =
-        Import { folder, timeline: Timeline::within(folder.limits().decoded()), end: None, node: Text::default() };
+        IncidentImport { folder, timeline: Timeline::new(folder.limits().decoded()), end: None, node: Text::default() };
     import.watch("api-pods.jsonl", Source::ApiPods)?;
     import.watch("api-node.jsonl", Source::ApiNode)?;
     import.watch("api-events.jsonl", Source::ApiEvents)?;
-    let mut cri = cri_lines::CriLines::default();
-    import.each("cri.jsonl", Source::Cri, |line, timeline| cri.line(line, timeline))?;
+    let mut cri = CriLines::default();
+    import.each("cri.jsonl", Source::Cri, |line, timeline| cri.read(line, timeline))?;
     import.pulls()?;
     import.kubelet_pods()?;
     import.pages("metrics.jsonl", Source::KubeletMetrics, Call::Metrics, |body, _| {
@@ -79,43 +55,43 @@ pub(super) fn import(folder: &Folder) -> Result<Imported, ImportError> {
         Ok(())
     })?;
     let end = import.end.ok_or_else(|| ImportError::NoTime { path: folder.path().to_owned() })?;
-    import.timeline.fits(folder.path())?;
+    import.timeline.check_limit(folder.path())?;
     Ok(import.timeline.finish(end, import.node))
 }
 
-struct Import<'a> {
+struct IncidentImport<'a> {
     folder: &'a Folder,
     timeline: Timeline,
     end: Option<Time>,
     node: Text,
 }
 
-impl Import<'_> {
-    /// Calls `read` with every line of a file; a line that it cannot use is counted.
+impl IncidentImport<'_> {
+    /// Calls `read` with every line of a file; lines that it cannot use are counted.
     fn each(
         &mut self,
         file: &str,
         source: Source,
-        mut read: impl FnMut(&Line<'_>, &mut Timeline) -> Result<(), DecodeError>,
+        mut read: impl FnMut(&IncidentLine<'_>, &mut Timeline) -> Result<(), DecodeError>,
     ) -> Result<(), ImportError> {
         let Some(text) = self.folder.read(file)? else {
-            self.timeline.off(source, format!("the incident has no {file}"));
+            self.timeline.set_off(source, format!("the incident has no {file}"));
             return Ok(());
         };
-        self.timeline.off(source, format!("{file} holds nothing that is used"));
+        self.timeline.set_off(source, format!("{file} has no usable line"));
         for raw in text.lines().filter(|l| !l.trim().is_empty()) {
-            match serde_json::from_str::<Line<'_>>(raw) {
-                // Far times would leave no room for arithmetic.
+            match serde_json::from_str::<IncidentLine<'_>>(raw) {
+                // Arithmetic with a time at the limits of the range would saturate.
                 Ok(line) if !(1970..=9999).contains(&line.t.year()) => {
-                    self.timeline.skip(file, "lines with a time that cannot be", 1);
+                    self.timeline.skip(file, "lines with a time outside the years 1970 to 9999", 1);
                 }
                 Ok(line) => {
                     self.end = self.end.max(Some(line.t));
                     if let Err(e) = read(&line, &mut self.timeline) {
-                        self.timeline.skip(file, what_of(&e), 1);
+                        self.timeline.skip(file, skip_reason(&e), 1);
                     }
                 }
-                Err(_) => self.timeline.skip(file, "lines that are not the JSON expected here", 1),
+                Err(_) => self.timeline.skip(file, "lines that are not valid JSON", 1),
             }
         }
         Ok(())
@@ -124,11 +100,11 @@ impl Import<'_> {
     fn watch(&mut self, file: &str, source: Source) -> Result<(), ImportError> {
         let (mut listing, mut watching, mut node) = (false, false, Text::default());
         self.each(file, source, |line, timeline| {
-            let ended = line.closed.is_some() || line.event.is_some_and(|e| e.get() == "\"closed\"");
+            let is_closed = line.closed.is_some() || line.event.is_some_and(|e| e.get() == "\"closed\"");
             let event = match line.event {
-                _ if ended => WatchEvent::Error { code: 0, message: "the watch ended".into() },
+                _ if is_closed => WatchEvent::Error { code: 0, message: "watch closed".into() },
                 Some(event) => watch_event(event.get())?,
-                None => return Err(DecodeError::Shape("a line without an event")),
+                None => return Err(DecodeError::Shape("without an event")),
             };
             if let WatchEvent::Error { message, .. } = event {
                 (listing, watching) = (false, false);
@@ -157,7 +133,7 @@ impl Import<'_> {
                 }
                 WatchEvent::Bookmark { .. } => Fact::Alive,
                 WatchEvent::Is(_) | WatchEvent::Gone(_) | WatchEvent::Error { .. } => {
-                    return Err(DecodeError::Shape("a watch event of a kind that is not used"));
+                    return Err(DecodeError::Shape("with a watch event of an unused kind"));
                 }
             };
             timeline.push(source, line.t, fact);
@@ -169,7 +145,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// The pages of the kubelet say when they came and not how long they took, unless they timed out.
+    /// Pages of the kubelet. A line has the time of receipt, and a duration only for a request that timed out.
     fn pages(
         &mut self,
         file: &str,
@@ -178,7 +154,7 @@ impl Import<'_> {
         mut read: impl FnMut(&str, &mut Timeline) -> Result<Fact, DecodeError>,
     ) -> Result<(), ImportError> {
         self.each(file, source, |line, timeline| {
-            page(line, source, call, timeline, |body, timeline| {
+            add_page(line, source, call, timeline, |body, timeline| {
                 let fact = read(body, timeline)?;
                 timeline.push(source, line.t, fact);
                 Ok(())
@@ -189,12 +165,12 @@ impl Import<'_> {
 
     fn kubelet_pods(&mut self) -> Result<(), ImportError> {
         let (file, source) = ("kubelet-pods.jsonl", Source::KubeletPods);
-        let mut known = Known::default();
+        let mut state = ListState::default();
         self.each(file, source, |line, timeline| {
-            page(line, source, Call::KubeletPods, timeline, |body, timeline| {
+            add_page(line, source, Call::KubeletPods, timeline, |body, timeline| {
                 let pods = pods_only(objects(body)?, file, timeline);
                 let whole = !timeline.is_live(source);
-                let (mut facts, gone) = known.next(pods, whole);
+                let (mut facts, gone) = state.next(pods, whole);
                 facts.extend(gone);
                 emit(timeline, source, line.t, whole, facts);
                 Ok(())
@@ -205,65 +181,71 @@ impl Import<'_> {
 
     fn pulls(&mut self) -> Result<(), ImportError> {
         let source = Source::Pulls;
-        let mut known: Known<Pull> = Known::default();
+        let mut state: ListState<Pull> = ListState::default();
         let mut last: Option<Time> = None;
-        let over = |known: &mut Known<Pull>, last: Time, timeline: &mut Timeline| {
-            for gone in known.next(Vec::new(), false).1 {
+        let finish = |state: &mut ListState<Pull>, last: Time, timeline: &mut Timeline| {
+            for gone in state.next(Vec::new(), false).1 {
                 timeline.push(source, last + PULLS_GONE, gone);
             }
         };
         self.each("pulls.jsonl", source, |line, timeline| {
             let mut pulls = active_ingests(line.active.as_deref().unwrap_or_default(), line.t)?;
             if let Some(last) = last.filter(|last| line.t - *last > PULLS_GAP) {
-                over(&mut known, last, timeline);
+                finish(&mut state, last, timeline);
             }
             for pull in &mut pulls {
-                // The first reading of an age is the finest.
-                if let Some(before) = known.get(&pull.reference) {
+                // Ages get coarser as they grow: the first one gives the best start time.
+                if let Some(before) = state.get(&pull.reference) {
                     pull.started_at = before.started_at.or(pull.started_at);
                 }
             }
             let whole = last.is_none();
-            let (mut facts, gone) = known.next(pulls, whole);
+            let (mut facts, gone) = state.next(pulls, whole);
             facts.extend(gone);
             emit(timeline, source, line.t, whole, facts);
             last = Some(line.t);
             Ok(())
         })?;
         if let Some(last) = last {
-            over(&mut known, last, &mut self.timeline);
+            finish(&mut state, last, &mut self.timeline);
         }
         Ok(())
     }
 
     fn logs(&mut self) -> Result<(), ImportError> {
-        let mut received: Vec<(Time, String)> = Vec::new();
         let file = "kubelet.log.jsonl";
-        self.each(file, Source::KubeletLog, |line, _| {
-            received.extend(line.line.clone().map(|text| (line.t, text)));
-            Ok(())
-        })?;
+        let received = self.log_lines(file, Source::KubeletLog)?;
         let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        for (t, entry) in logs::kubelet_log(lines, |t| *t, file, &mut self.timeline) {
-            self.timeline.push(Source::KubeletLog, t, Fact::Log(Box::new(entry)));
-        }
+        let entries = log_lines::kubelet_entries_of(lines, |t| *t, file, &mut self.timeline);
+        self.push_entries(Source::KubeletLog, entries);
         let file = "runtime.log.jsonl";
-        received.clear();
-        self.each(file, Source::RuntimeLog, |line, _| {
+        let received = self.log_lines(file, Source::RuntimeLog)?;
+        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
+        let entries = log_lines::runtime_entries_of(lines, file, &mut self.timeline);
+        self.push_entries(Source::RuntimeLog, entries);
+        Ok(())
+    }
+
+    /// The lines of a log, with the time of receipt.
+    fn log_lines(&mut self, file: &str, source: Source) -> Result<Vec<(Time, String)>, ImportError> {
+        let mut received = Vec::new();
+        self.each(file, source, |line, _| {
             received.extend(line.line.clone().map(|text| (line.t, text)));
             Ok(())
         })?;
-        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        for (t, entry) in logs::runtime_log(lines, file, &mut self.timeline) {
-            self.timeline.push(Source::RuntimeLog, t, Fact::Log(Box::new(entry)));
+        Ok(received)
+    }
+
+    fn push_entries(&mut self, source: Source, entries: Vec<(Time, LogEntry)>) {
+        for (received, entry) in entries {
+            self.timeline.push(source, received, Fact::Log(Box::new(entry)));
         }
-        Ok(())
     }
 }
 
-/// One page, or why there is none.
-fn page(
-    line: &Line<'_>,
+/// Adds one page, or the error in its place.
+fn add_page(
+    line: &IncidentLine<'_>,
     source: Source,
     call: Call,
     timeline: &mut Timeline,
@@ -273,9 +255,9 @@ fn page(
     if let Some(error) = &line.error {
         let error = failure(tried, error);
         if let Some(took) = timed_out_after(line.error.as_deref().unwrap_or_default()) {
-            timeline.put(source, line.t - took, Fact::CallBegin(call));
+            timeline.add(source, line.t - took, Fact::CallBegin(call));
             let took_us = u64::try_from(took.num_microseconds()).unwrap_or_default();
-            timeline.put(source, line.t, Fact::CallEnd { call, took_us, error: Some(error.clone()) });
+            timeline.add(source, line.t, Fact::CallEnd { call, took_us, error: Some(error.clone()) });
         }
         timeline.fail(source, line.t, error);
         return;
@@ -286,16 +268,16 @@ fn page(
     }
 }
 
-/// The duration in curl's `timed out after 8001 milliseconds`, where it is a sane one.
+/// The duration in curl's `timed out after 8001 milliseconds`, at most a day.
 fn timed_out_after(error: &str) -> Option<TimeDelta> {
     let millis: i64 = error.split_once("timed out after ")?.1.split_once(" milliseconds")?.0.parse().ok()?;
-    (0..86_400_000).contains(&millis).then(|| TimeDelta::milliseconds(millis))
+    (0..MAX_TIMEOUT_MS).contains(&millis).then(|| TimeDelta::milliseconds(millis))
 }
 
-fn what_of(error: &DecodeError) -> String {
+fn skip_reason(error: &DecodeError) -> String {
     match error {
-        DecodeError::Json { .. } => "lines with a part that could not be read".into(),
-        DecodeError::TooLarge => "lines with an object that is too large".into(),
+        DecodeError::Json { .. } => "lines with invalid JSON in a field".into(),
+        DecodeError::TooLarge => "lines with an object above the size limit".into(),
         DecodeError::Shape(what) => format!("lines: {what}"),
     }
 }

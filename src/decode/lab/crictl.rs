@@ -1,18 +1,19 @@
-//! Owns what `crictl -o json` prints of sandboxes and containers: lists, and the status part of inspect.
-//! It must not decode labels, annotations or environments but the kubelet's own few.
+//! `crictl -o json` for sandboxes and containers: lists, and the status part of inspect. Of labels and annotations only the
+//! kubelet's own are decoded, and no environments.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{DecodeError, nullable};
+use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, ContainerPhase, Sandbox, Time};
 use crate::text::{Message, Text};
 
-/// A time as nanoseconds or RFC 3339; zero times of Go, of Unix and of protobuf are absent.
+/// A time in nanoseconds or RFC 3339. Zero times of Go, Unix and protobuf count as absent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moment(Option<Time>);
+struct CrictlTime(Option<Time>);
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for CrictlTime {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let at = match Value::deserialize(d)? {
             Value::Number(n) => n.as_i64().map(Time::from_timestamp_nanos),
@@ -25,7 +26,7 @@ impl<'de> Deserialize<'de> for Moment {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Metadata {
+struct CrictlMetadata {
     #[serde(deserialize_with = "nullable")]
     name: Text,
     #[serde(deserialize_with = "nullable")]
@@ -38,7 +39,7 @@ struct Metadata {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Labels {
+struct CrictlLabels {
     #[serde(rename = "io.kubernetes.container.name")]
     container: Text,
     #[serde(rename = "io.kubernetes.pod.name")]
@@ -51,7 +52,7 @@ struct Labels {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Annotations {
+struct CrictlAnnotations {
     #[serde(rename = "kubernetes.io/config.seen")]
     seen: String,
     #[serde(rename = "kubernetes.io/config.source")]
@@ -60,42 +61,42 @@ struct Annotations {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Image {
+struct CrictlImage {
     #[serde(deserialize_with = "nullable")]
     image: Text,
     #[serde(deserialize_with = "nullable")]
     user_specified_image: Text,
 }
 
-impl Image {
-    fn shown(self) -> Text {
+impl CrictlImage {
+    fn name(self) -> Text {
         if self.user_specified_image.is_empty() { self.image } else { self.user_specified_image }
     }
 }
 
-/// A list's entry or a status: the two share most of their fields.
+/// An entry of a list, or a status: they share most of their fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Raw {
+struct CrictlEntry {
     id: Text,
     #[serde(default)]
     pod_sandbox_id: Text,
     #[serde(default, deserialize_with = "nullable")]
-    metadata: Metadata,
+    metadata: CrictlMetadata,
     #[serde(default, deserialize_with = "nullable")]
-    labels: Labels,
+    labels: CrictlLabels,
     #[serde(default, deserialize_with = "nullable")]
-    annotations: Annotations,
+    annotations: CrictlAnnotations,
     #[serde(default, deserialize_with = "nullable")]
-    image: Image,
+    image: CrictlImage,
     #[serde(default)]
     state: String,
     #[serde(default)]
-    created_at: Moment,
+    created_at: CrictlTime,
     #[serde(default)]
-    started_at: Moment,
+    started_at: CrictlTime,
     #[serde(default)]
-    finished_at: Moment,
+    finished_at: CrictlTime,
     #[serde(default)]
     exit_code: i32,
     #[serde(default)]
@@ -112,27 +113,27 @@ struct Network {
     ip: Text,
 }
 
-fn list(json: &str) -> Result<Vec<Raw>, DecodeError> {
+fn list(json: &str) -> Result<Vec<CrictlEntry>, DecodeError> {
     #[derive(Deserialize)]
-    struct Listed {
+    struct CrictlList {
         #[serde(alias = "containers")]
-        items: Option<Vec<Raw>>,
+        items: Option<Vec<CrictlEntry>>,
     }
     if json.trim_start().starts_with('[') {
         return Ok(serde_json::from_str(json)?);
     }
-    Ok(serde_json::from_str::<Listed>(json)?.items.unwrap_or_default())
+    Ok(serde_json::from_str::<CrictlList>(json)?.items.unwrap_or_default())
 }
 
-fn status(json: &str) -> Result<Raw, DecodeError> {
+fn status(json: &str) -> Result<CrictlEntry, DecodeError> {
     #[derive(Deserialize)]
     struct Inspected {
-        status: Raw,
+        status: CrictlEntry,
     }
     serde_json::from_str::<Inspected>(json).map(|i| i.status).or_else(|_| Ok(serde_json::from_str(json)?))
 }
 
-/// Sandboxes of `crictl pods -o json`, or of the bare list in it.
+/// Sandboxes in the output of `crictl pods -o json`, or in its list alone.
 ///
 /// # Errors
 /// When the text is not such a list.
@@ -154,7 +155,7 @@ pub fn sandboxes(json: &str) -> Result<Vec<Sandbox>, DecodeError> {
         .collect())
 }
 
-/// Containers of `crictl ps -a -o json`, or of the bare list in it.
+/// Containers in the output of `crictl ps -a -o json`, or in its list alone.
 ///
 /// # Errors
 /// When the text is not such a list.
@@ -176,17 +177,17 @@ pub fn containers(json: &str) -> Result<Vec<Container>, DecodeError> {
             exit_code: None,
             reason: Text::default(),
             message: Message::default(),
-            image: raw.image.shown(),
+            image: raw.image.name(),
         })
         .collect())
 }
 
-/// SANDBOX_READY is the default of the protocol: an absent state means it.
+/// SANDBOX_READY is 0 in CRI v1, which JSON omits.
 fn is_ready(state: &str) -> bool {
     matches!(state, "SANDBOX_READY" | "")
 }
 
-/// CONTAINER_CREATED is the default of the protocol: an absent state means it.
+/// CONTAINER_CREATED is 0 in CRI v1, which JSON omits.
 fn phase(state: &str) -> ContainerPhase {
     match state {
         "CONTAINER_CREATED" | "" => ContainerPhase::Created,
@@ -196,28 +197,7 @@ fn phase(state: &str) -> ContainerPhase {
     }
 }
 
-/// What only ContainerStatus says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ContainerDetails {
-    /// Container id.
-    pub id: Text,
-    /// State when it was asked for.
-    pub phase: ContainerPhase,
-    /// Start.
-    pub started_at: Option<Time>,
-    /// End.
-    pub finished_at: Option<Time>,
-    /// Exit code; means something once it has ended.
-    pub exit_code: i32,
-    /// Reason word.
-    pub reason: Text,
-    /// The runtime's message.
-    pub message: Message,
-    /// Image as the user wrote it, or its id where the runtime does not say.
-    pub image: Text,
-}
-
-/// Reads `crictl inspect` (its status part), or the bare status.
+/// Reads `crictl inspect` (its status part), or a status alone.
 ///
 /// # Errors
 /// When the text is not such a status.
@@ -231,64 +211,17 @@ pub fn container_details(json: &str) -> Result<ContainerDetails, DecodeError> {
         exit_code: raw.exit_code,
         reason: raw.reason,
         message: raw.message,
-        image: raw.image.shown(),
+        image: raw.image.name(),
     })
 }
 
-impl ContainerDetails {
-    /// Adds the details to what a list said. A list whose state has moved on keeps its own, and of the details only the start.
-    pub fn merge_into(&self, container: &mut Container) {
-        let rank = |phase| match phase {
-            ContainerPhase::Created => Some(0),
-            ContainerPhase::Running => Some(1),
-            ContainerPhase::Exited => Some(2),
-            ContainerPhase::Unknown => None,
-        };
-        container.started_at = self.started_at.or(container.started_at);
-        if container.image.is_empty() {
-            container.image = self.image.clone();
-        }
-        let stale = match (rank(self.phase), rank(container.phase)) {
-            (Some(details), Some(listed)) => details < listed,
-            _ => self.phase != container.phase,
-        };
-        if stale {
-            return;
-        }
-        container.phase = self.phase;
-        container.finished_at = self.finished_at;
-        container.exit_code = (self.phase == ContainerPhase::Exited).then_some(self.exit_code);
-        container.reason = self.reason.clone();
-        container.message = self.message.clone();
-    }
-}
-
-/// What only PodSandboxStatus says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SandboxDetails {
-    /// Sandbox id.
-    pub id: Text,
-    /// SANDBOX_READY when it was asked for.
-    pub ready: bool,
-    /// Pod address; empty for host-network pods.
-    pub ip: Text,
-}
-
-/// Reads `crictl inspectp` (its status part), or the bare status.
+/// Reads `crictl inspectp` (its status part), or a status alone.
 ///
 /// # Errors
 /// When the text is not such a status.
 pub fn sandbox_details(json: &str) -> Result<SandboxDetails, DecodeError> {
     let raw = status(json)?;
     Ok(SandboxDetails { id: raw.id, ready: is_ready(&raw.state), ip: raw.network.ip })
-}
-
-impl SandboxDetails {
-    /// Adds the details to what a list said. A sandbox that is not ready never becomes ready again.
-    pub fn merge_into(&self, sandbox: &mut Sandbox) {
-        sandbox.ready &= self.ready;
-        sandbox.ip = self.ip.clone();
-    }
 }
 
 #[cfg(test)]
@@ -321,21 +254,23 @@ mod tests {
         assert_eq!((exited.phase, exited.exit_code), (ContainerPhase::Exited, Some(3)));
         assert_eq!((exited.reason.as_str(), exited.image.as_str()), ("Error", "app:1"));
 
-        let mut moved_on = Container { phase: ContainerPhase::Exited, ..c.clone() };
-        details("CONTAINER_RUNNING", "2026-11-29T11:21:18Z", "0001-01-01T00:00:00Z").merge_into(&mut moved_on);
-        assert_eq!((moved_on.phase, moved_on.exit_code), (ContainerPhase::Exited, None));
-        assert!(moved_on.started_at.is_some() && moved_on.finished_at.is_none() && moved_on.reason.is_empty());
+        let mut exited_later = Container { phase: ContainerPhase::Exited, ..c.clone() };
+        details("CONTAINER_RUNNING", "2026-11-29T11:21:18Z", "0001-01-01T00:00:00Z").merge_into(&mut exited_later);
+        assert_eq!((exited_later.phase, exited_later.exit_code), (ContainerPhase::Exited, None));
+        assert!(
+            exited_later.started_at.is_some() && exited_later.finished_at.is_none() && exited_later.reason.is_empty()
+        );
     }
 
     #[test]
-    fn times_that_are_none() {
+    fn zero_times_are_absent() {
         for none in ["\"0\"", "0", "\"0001-01-01T00:00:00Z\"", "\"1970-01-01T00:00:00Z\"", "\"\"", "null", "{}"] {
-            assert!(serde_json::from_str::<Moment>(none).unwrap().0.is_none(), "{none}");
+            assert!(serde_json::from_str::<CrictlTime>(none).unwrap().0.is_none(), "{none}");
         }
     }
 
     #[test]
-    fn sandboxes_and_their_address() {
+    fn a_sandbox_and_its_address() {
         let json = r#"[{"id":"p","metadata":{"name":"web","uid":"u","namespace":"s"},"state":"SANDBOX_NOTREADY","createdAt":1795951277000000000,
             "annotations":{"kubernetes.io/config.seen":"2026-11-29T11:21:16.9Z","kubernetes.io/config.source":"api","x":"hunter2"}}]"#;
         let mut s = sandboxes(json).unwrap().remove(0);
