@@ -605,7 +605,7 @@ async fn what_a_kubeconfig_lacks_is_told_and_its_secrets_are_not() {
     };
     let user = "token: hunter2";
     assert!(said("users: [{name: u, user: {token: hunter2}\n: }").await.contains("not a kubeconfig"));
-    assert!(said("current-context: c\n").await.contains("current-context c is not in it"));
+    assert!(said("current-context: c\n").await.contains("current-context c does not exist"));
     assert!(said(&kubeconfig("not a url", None, user)).await.contains("the server's address"));
     let proxied = kubeconfig("https://10.0.0.1', proxy-url: 'socks5://u:hunter2@proxy:1080", None, user);
     assert!(said(&proxied).await.contains("only http and https are"));

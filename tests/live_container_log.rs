@@ -227,7 +227,11 @@ async fn what_the_api_server_refuses_is_said_with_what_would_help() {
         seen.nowhere.remove(1)
     };
     let own = nowhere(node.access(&fake.kubeconfig("token: t1")), Instance::Current).await;
-    assert!(own.contains("403") && own.contains("A node's own credential may not. `get pods/log` is missing"), "{own}");
+    assert!(
+        own.contains("403")
+            && own.contains("A node's own credential does not have this permission. `get pods/log` is missing"),
+        "{own}"
+    );
     assert!(own.ends_with("--user=system:node:node-a"), "{own}");
     let access = node.access(&fake.kubeconfig("token: t0"));
     let waiting = nowhere(access.clone(), Instance::Current).await;

@@ -400,7 +400,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     });
     let error = error.await;
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.tried.ends_with(": no answer within 1 s"), "{}", error.tried);
+    assert!(error.tried.ends_with(": no response within 1s"), "{}", error.tried);
     assert_eq!(said.retrying().await, error);
     fake.hang(false);
     said.live().await;
@@ -519,7 +519,7 @@ async fn a_list_in_pieces_that_hangs_is_in_flight_like_any_other() {
     let mut said = Said::cri(&dir.socket(), CriTimings { list_deadline: Duration::from_secs(1), ..quick() });
     let error = said.call_ends().await.expect("late");
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.tried.ends_with("StreamPodSandboxes: no answer within 1 s"), "{error:?}");
+    assert!(error.tried.ends_with("StreamPodSandboxes: no response within 1s"), "{error:?}");
     fake.hang(false);
     said.container(|c| c.started_at.is_some()).await;
     only_looked(&fake);

@@ -80,9 +80,7 @@ impl From<SessionError> for Failure {
 
 impl From<TuiError> for Failure {
     fn from(error: TuiError) -> Self {
-        let text = error.to_string();
-        let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH prints a table"));
-        Self::unseen(format!("showing the screen: {what}"), fix)
+        Self::unseen(format!("showing the screen: {error}"), error.remedy())
     }
 }
 
