@@ -608,7 +608,7 @@ async fn what_a_kubeconfig_lacks_is_told_and_its_secrets_are_not() {
     assert!(said("current-context: c\n").await.contains("current-context c does not exist"));
     assert!(said(&kubeconfig("not a url", None, user)).await.contains("the server's address"));
     let proxied = kubeconfig("https://10.0.0.1', proxy-url: 'socks5://u:hunter2@proxy:1080", None, user);
-    assert!(said(&proxied).await.contains("only http and https are"));
+    assert!(said(&proxied).await.contains("(supported: http, https)"));
     assert!(said(&kubeconfig("https://10.0.0.1", Some("hunter2"), user)).await.contains("no certificate in PEM form"));
     let gone = said(&kubeconfig("https://10.0.0.1", None, "tokenFile: /nowhere/token")).await;
     assert!(gone.contains("/nowhere/token") || gone.contains("names no CA"), "{gone}");

@@ -531,7 +531,7 @@ async fn a_socket_that_goes_away_and_comes_back() {
     let mut said = Said::cri(&dir.socket(), quick());
     let error = said.retrying().await;
     assert_eq!(error.kind, ErrorKind::Unreachable);
-    assert_eq!(error.tried.as_str(), format!("{}: there is no such file", dir.socket().display()));
+    assert_eq!(error.tried.as_str(), format!("{}: no such file", dir.socket().display()));
     assert!(!error.fix.is_empty());
 
     std::fs::write(dir.socket(), "").unwrap();
@@ -661,8 +661,8 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
         (changed.len() == 2).then_some(())
     })
     .await;
-    assert_eq!(changed[0], Fact::ImageGone("sha256:1".into()));
-    assert!(matches!(&changed[1], Fact::Image(i) if i.id == "sha256:3"));
+    assert!(matches!(&changed[0], Fact::Image(i) if i.id == "sha256:3"));
+    assert_eq!(changed[1], Fact::ImageGone("sha256:1".into()));
     assert_eq!(fake.count("ListContainers"), lists);
 
     // The file system is measured now and then; what is the same is not said.

@@ -515,8 +515,8 @@ async fn what_is_no_answer_is_told_as_what_it_is() {
     for (reply, kind, words) in [
         (Reply::Hang, ErrorKind::Timeout, "no complete response within 400ms"),
         (Reply::HangAfterHead, ErrorKind::Timeout, "no complete response within 400ms"),
-        (Reply::Truncated(page.clone()), ErrorKind::Malformed, "the answer broke off after 30 bytes"),
-        (Reply::Page(Vec::new()), ErrorKind::Malformed, "the answer is not a page of metrics"),
+        (Reply::Truncated(page.clone()), ErrorKind::Malformed, "the response broke off after 30 bytes"),
+        (Reply::Page(Vec::new()), ErrorKind::Malformed, "the response is not a page of metrics"),
         (Reply::Page(b"<html>hello</html>".to_vec()), ErrorKind::Malformed, "not a page of metrics"),
         (Reply::Status(404, "404 page not found".into()), ErrorKind::Other, "404 Not Found"),
         (Reply::Status(302, String::new()), ErrorKind::Other, "302 Found"),

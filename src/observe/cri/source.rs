@@ -253,7 +253,7 @@ impl<'a> CriSession<'a> {
         match change {
             Some(Ok(RuntimeChange::Lists(expected))) => {
                 if let Some((id, state)) = expected {
-                    self.pending_events.expect(id, state);
+                    self.pending_events.add(id, state);
                 }
             }
             Some(Ok(RuntimeChange::Images)) => return self.image_poll.woken(&self.source.timings),
