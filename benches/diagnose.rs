@@ -16,7 +16,7 @@ use kpodtrace::objects::Pod;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::pipeline::LocatedPod;
 use kpodtrace::session::Session;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use serde_json::json;
 
 const PODS: usize = 1000;
@@ -65,7 +65,7 @@ fn main() {
 }
 
 /// One pod with more than is kept of everything: 2,500 containers that crash, finalizers, gates, conditions.
-fn hostile(moment: &Moment) {
+fn hostile(moment: &NodeView) {
     let list = |count: usize, one: &dyn Fn(usize) -> serde_json::Value| (0..count).map(one).collect::<Vec<_>>();
     let then = "2026-11-30T12:00:00Z";
     let container = |i: usize| json!({"name": format!("c{i}"), "image": format!("r/a:{i}"), "readinessProbe": {}});
@@ -94,13 +94,13 @@ fn hostile(moment: &Moment) {
     let snapshot = model.snapshot();
     report("one hostile pod placed and diagnosed", 100_000, || {
         let begin = Instant::now();
-        std::hint::black_box(Moment::new(snapshot.clone(), &mut Rounds::default(), moment.now));
+        std::hint::black_box(NodeView::new(snapshot.clone(), &mut Rounds::default(), moment.now));
         begin.elapsed()
     });
 }
 
 /// A node of 1,000 pods.
-fn node<'a>(moment: &Moment, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<LocatedPod>) {
+fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<LocatedPod>) {
     let pods: BTreeMap<_, _> = (0..PODS)
         .map(|i| {
             let mut facts = (**of(i)).clone();

@@ -10,12 +10,12 @@ use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{
     ContainerDir, Fact, Observation, PodDir, Sandbox, Sequencer, Source, SourceError, SourceState, StaticPod, Time,
 };
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
+use kpodtrace::observe::api::{ApiAccess, ListWatch, WatchedResource};
 use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
-use kpodtrace::observe::{BackOff, Clock, CriSource, Outlet, supervise, tls};
+use kpodtrace::observe::{BackOff, Clock, CriSource, ObservationSink, supervise, tls};
 use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
-use kpodtrace::view::{Moment, Trouble};
+use kpodtrace::view::{NodeView, Trouble};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -62,8 +62,8 @@ impl Said {
         fold(&self.all).snapshot()
     }
 
-    fn moment(&self) -> Moment {
-        Moment::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
+    fn moment(&self) -> NodeView {
+        NodeView::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
     }
 }
 
@@ -120,7 +120,7 @@ fn keys(snapshot: &Snapshot) -> Vec<String> {
     snapshot.pods.keys().map(|key| key.to_string()).collect()
 }
 
-fn placed<'m>(moment: &'m Moment, key: &str) -> &'m LocatedPod {
+fn placed<'m>(moment: &'m NodeView, key: &str) -> &'m LocatedPod {
     moment.pod(key).unwrap_or_else(|| panic!("{key} in {:?}", keys(&moment.snapshot)))
 }
 
@@ -309,11 +309,11 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
         node: "n".into(),
     };
     let (tx, mut rx) = mpsc::channel(64);
-    let (clock, back_off) = (Clock::begin(), BackOff::default());
-    let outlet = |source| Outlet::new(source, clock, tx.clone());
+    let (clock, back_off) = (Clock::start(), BackOff::default());
+    let outlet = |source| ObservationSink::new(source, clock, tx.clone());
     let access = ApiAccess::new(Credential::Kubeconfig(vec![dir.0.join("kubeconfig")]), Env::new());
     tokio::spawn(supervise(MachineSource::new(plan), outlet(Source::Machine), back_off));
-    tokio::spawn(supervise(ListWatch::new(access, Watched::pods("n")), outlet(Source::ApiPods), back_off));
+    tokio::spawn(supervise(ListWatch::new(access, WatchedResource::pods("n")), outlet(Source::ApiPods), back_off));
     tokio::spawn(supervise(CriSource::new(dir.0.join("no.sock")), outlet(Source::Cri), back_off));
     let (mut model, end) = (Model::default(), Instant::now() + Duration::from_secs(20));
     let closed = |s: &Snapshot, source| {
@@ -327,7 +327,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = Moment::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
+    let moment = NodeView::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);

@@ -10,7 +10,7 @@ use kpodtrace::observation::{Observation, Time};
 use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
 use kpodtrace::record::Reader;
 use kpodtrace::session::Session;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 
 fn at(time: &str) -> Time {
     format!("2026-11-29T{time}Z").parse().unwrap()
@@ -20,22 +20,22 @@ fn demo() -> Session {
     Session::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt")).unwrap()
 }
 
-fn moment(time: &str) -> Moment {
+fn moment(time: &str) -> NodeView {
     let mut session = demo();
     session.seek(at(time)).unwrap();
     session.moment()
 }
 
-fn pod<'a>(moment: &'a Moment, name: &str) -> &'a LocatedPod {
+fn pod<'a>(moment: &'a NodeView, name: &str) -> &'a LocatedPod {
     moment.pods.iter().find(|p| p.facts.name == name).unwrap_or_else(|| panic!("no pod {name} at {}", moment.now))
 }
 
-fn stands(moment: &Moment, name: &str) -> (Stage, StageState) {
+fn stands(moment: &NodeView, name: &str) -> (Stage, StageState) {
     let place = &pod(moment, name).position;
     (place.stage, place.state)
 }
 
-fn count(moment: &Moment, stage: Stage, state: StageState) -> usize {
+fn count(moment: &NodeView, stage: Stage, state: StageState) -> usize {
     moment.pods.iter().filter(|p| (p.position.stage, p.position.state) == (stage, state)).count()
 }
 

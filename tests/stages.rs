@@ -10,7 +10,7 @@ fn stages_as_read_from_describe() {
     let table = common::read_text(&common::fixtures().join("stages.tsv"));
     let mut wrong = Vec::new();
     let mut seen = 0;
-    let mut scenario_moment: Option<(String, kpodtrace::view::Moment)> = None;
+    let mut scenario_moment: Option<(String, kpodtrace::view::NodeView)> = None;
     for line in table.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
         let [scenario, namespace, pod, stage, state, done, why] = columns[..] else { panic!("bad row: {line}") };

@@ -11,7 +11,7 @@ use super::verdict::sentence;
 use crate::model::{CallHistory, CallTiming, OperationWindow, PodStartLatency, RelistWindow};
 use crate::observation::{Call, Time};
 use crate::text::{Message, Text};
-use crate::view::{Feed, KubeletView, Moment, Relists, SettingLine, Workers};
+use crate::view::{Feed, KubeletView, NodeView, Relists, SettingLine, Workers};
 
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
@@ -177,7 +177,7 @@ pub fn own_stats(own: &CallHistory) -> OwnStats {
 }
 
 /// The report.
-pub fn pleg_json(moment: &Moment) -> PlegReport {
+pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let view = KubeletView::new(moment);
     let pleg = &view.pleg;
     let said =

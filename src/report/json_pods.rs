@@ -8,7 +8,7 @@ use crate::objects::LeftOut;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPosition, LocatedPod, Next, StageProgress};
 use crate::text::Text;
-use crate::view::{Detail, Moment, Row, Sides};
+use crate::view::{Detail, NodeView, Row, Sides};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
@@ -115,7 +115,7 @@ struct ExitJson {
 }
 
 /// The pods of these rows.
-pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
+pub fn pods_json(moment: &NodeView, rows: &[Row]) -> PodList {
     let (pods, failing, slow, moving) = moment.header().pods;
     PodList {
         head: Head::new("PodList", moment),

@@ -4,7 +4,7 @@
 use super::columns::{Align, Columns};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;
-use crate::view::{Change, Moment, Row, What, clock};
+use crate::view::{Change, NodeView, Row, What, clock};
 
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Detail {
 }
 
 /// The table of these rows; empty when there are none. `width` is the terminal's, if there is one.
-pub fn pods_table(moment: &Moment, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
+pub fn pods_table(moment: &NodeView, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -16,7 +16,7 @@ use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
 use crate::runbook::Runbook;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Observations applied at most before a frame is due again.
 const BATCH: usize = 4096;
@@ -151,9 +151,9 @@ impl Live {
     }
 
     /// The node as it is known at `now`.
-    pub fn moment(&mut self, now: Time) -> Moment {
+    pub fn moment(&mut self, now: Time) -> NodeView {
         let snapshot: Snapshot = self.model.snapshot();
-        Moment::new(snapshot, &mut self.rounds, now)
+        NodeView::new(snapshot, &mut self.rounds, now)
     }
 
     /// Ends the recording, if there is one.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Filter, Moment, Row};
+use super::{Filter, NodeView, Row};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
@@ -61,7 +61,7 @@ impl Changes {
     }
 
     /// What is to be told of `moment`, in the order of its rows, and what is gone behind it.
-    pub fn news(&mut self, moment: &Moment) -> Vec<Change> {
+    pub fn news(&mut self, moment: &NodeView) -> Vec<Change> {
         let mut news = Vec::new();
         let first = !std::mem::replace(&mut self.begun, true);
         // Once for all rows: one by one they would be looked for.

@@ -3,7 +3,7 @@
 
 use super::faults::{Fault, faults};
 use super::words::{ago, first_text, lease_text, source_state_text, source_state_word};
-use super::{Moment, Trouble};
+use super::{NodeView, Trouble};
 use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
@@ -54,7 +54,7 @@ pub struct LeaseLine {
 }
 
 impl LeaseLine {
-    fn of(moment: &Moment) -> Option<Self> {
+    fn of(moment: &NodeView) -> Option<Self> {
         let lease = moment.snapshot.lease.as_deref()?;
         let renewed = lease.spec.renew_time?;
         let live = moment.snapshot.sources.get(&Source::ApiLease).is_some_and(|s| s.is_live());
@@ -110,7 +110,7 @@ pub(super) fn readiness(node: &Node) -> &'static str {
 }
 
 impl Header {
-    pub(super) fn new(moment: &Moment) -> Self {
+    pub(super) fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
         let info = node.map(|n| n.status.node_info.clone()).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use super::settings::{SettingLine, settings};
 use super::words::{ago, milliseconds};
-use super::{Moment, PlegView};
+use super::{NodeView, PlegView};
 use crate::model::{OperationWindow, PodStartLatency};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
@@ -114,7 +114,7 @@ impl Relists {
 
 impl KubeletView {
     /// The kubelet at the moment.
-    pub fn new(moment: &Moment) -> Self {
+    pub fn new(moment: &NodeView) -> Self {
         let pleg = moment.pleg();
         let kubelet = &moment.snapshot.kubelet;
         let relists = Relists::of(&pleg);
@@ -134,7 +134,7 @@ impl KubeletView {
     }
 }
 
-fn workers(moment: &Moment) -> Vec<Workers> {
+fn workers(moment: &NodeView) -> Vec<Workers> {
     let state = |(key, pods): (&Text, &u64)| {
         let (lifecycle, config) = key.split_once('/')?;
         Some(Workers { lifecycle: lifecycle.into(), config: config.into(), pods: *pods })
@@ -142,7 +142,7 @@ fn workers(moment: &Moment) -> Vec<Workers> {
     moment.snapshot.kubelet.pod_workers().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
 }
 
-fn feeds(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
+fn feeds(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
     vec![
         config(moment),
         relisting(moment, pleg, relists),
@@ -167,7 +167,7 @@ fn feed(known: impl Into<String>, health: Health) -> Feed {
 }
 
 /// The loop said that it skips, and has not been seen to go on.
-fn blocked(moment: &Moment) -> Option<Feed> {
+fn blocked(moment: &NodeView) -> Option<Feed> {
     let (at, why) = moment.snapshot.loop_blocked.as_ref()?;
     let since = ago(moment.now, *at);
     // It says so again at least every five seconds.
@@ -177,7 +177,7 @@ fn blocked(moment: &Moment) -> Option<Feed> {
     Some(feed(known, if now { Health::Trouble } else { Health::Well }))
 }
 
-fn config(moment: &Moment) -> Feed {
+fn config(moment: &NodeView) -> Feed {
     let api = moment.snapshot.sources.get(&Source::ApiPods);
     let statics = moment.pods.iter().filter(|p| p.facts.is_static()).count();
     let of_api = moment.pods.len() - statics;
@@ -196,7 +196,7 @@ fn config(moment: &Moment) -> Feed {
     Feed { name: "configCh", what: "pods added, changed, deleted", ..feed(known, health) }
 }
 
-fn relisting(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Feed {
+fn relisting(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Feed {
     let verdict = pleg.verdict(moment.now);
     let health = match verdict {
         "ok" => Health::Well,
@@ -215,7 +215,7 @@ fn relisting(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Feed {
     Feed { name: "plegCh", what: "containers that started or ended", ..feed(known, health) }
 }
 
-fn probes(moment: &Moment) -> Feed {
+fn probes(moment: &NodeView) -> Feed {
     let of = |kind: &str| {
         let about =
             move |e: &&std::sync::Arc<crate::objects::Event>| e.reason == "Unhealthy" && e.message.starts_with(kind);
@@ -234,7 +234,7 @@ fn probes(moment: &Moment) -> Feed {
     Feed { name: "probe managers", what: "results of liveness, readiness, startup", ..feed(known, health) }
 }
 
-fn housekeeping(moment: &Moment) -> Feed {
+fn housekeeping(moment: &NodeView) -> Feed {
     let slow = moment.snapshot.lines.iter().filter(|l| l.text.contains("Housekeeping took longer"));
     let what = "every 2s: clean up after pods that are gone";
     let feed = match slow.max_by_key(|l| l.at) {

@@ -1,7 +1,7 @@
 //! Owns what is shown of PLEG: windows of relists, last-seen age, and our own timing of the same two calls.
 //! It must not call anything healthy that was not read recently.
 
-use super::Moment;
+use super::NodeView;
 use super::words::ago;
 use crate::model::{CallHistory, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
@@ -38,7 +38,7 @@ pub struct PlegView {
 }
 
 impl PlegView {
-    pub(super) fn new(moment: &Moment) -> Self {
+    pub(super) fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let kubelet = &snapshot.kubelet;
         let own = snapshot.sources.get(&Source::Cri).and_then(|s| s.calls.get(&Call::CriList)).cloned();
