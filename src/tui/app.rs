@@ -22,7 +22,7 @@ use crate::container_log::{LogAsk, LogNews};
 use crate::diagnose::Todo;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::view::{Column, Filter, NodeView, Sort, Why};
+use crate::view::{Column, Filter, NodeView, PodDiagnosis, Sort};
 
 /// What the loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct Open {
     /// As it was last seen.
     pub last: Option<LocatedPod>,
     /// Why it stood there.
-    pub why: Option<Why>,
+    pub why: Option<PodDiagnosis>,
     /// No source has it any more.
     pub gone: bool,
     /// First line shown.
