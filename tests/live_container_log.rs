@@ -282,7 +282,7 @@ async fn what_the_kubelet_refuses_or_does_not_answer_is_said() {
             ),
             "previous terminated container",
         ),
-        (Reply::Hang, "no whole answer within"),
+        (Reply::Hang, "no complete response within"),
     ] {
         fake.replies(PAGE, [reply]);
         let quick = client.clone().with_deadline(Duration::from_millis(300));

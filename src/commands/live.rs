@@ -188,7 +188,7 @@ fn environment() -> Result<Env, Failure> {
 }
 
 fn looked(plan: &Plan) -> Vec<DiscoveryResult> {
-    let looked_for = plan.looked_for().into_iter();
+    let looked_for = plan.searches().into_iter();
     looked_for
         .map(|(what, found, tried)| DiscoveryResult {
             what,
@@ -207,7 +207,7 @@ fn priority(guest: &ProcessPriority) -> DiscoveryResult {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         DiscoveryAttempt { place: place.into(), answer: answer.into(), taken: value.is_ok() }
     };
-    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
+    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.results().map(one).to_vec() }
 }
 
 /// One screen that says what was looked for.
