@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::api::{ApiAccess, LeaseSource, ListWatch, PluginRun, Watched};
 use super::cri::{CriSource, PullsSource};
-use super::discover::LogPlaces;
+use super::discover::LogDirs;
 use super::ended::ends;
 use super::identity::Identity;
 use super::kubelet::{
@@ -66,9 +66,9 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     Ok(Started { rx, sources, logs, plugin })
 }
 
-fn places(plan: &Plan) -> LogPlaces {
+fn places(plan: &Plan) -> LogDirs {
     let told = plan.kubelet.value.as_ref();
-    told.map(|place| LogPlaces { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
+    told.map(|place| LogDirs { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
 }
 
 struct Set<'a> {
