@@ -66,7 +66,7 @@ Look
 Looking
 Matcher
 Message
-Moment
+NodeView
 Names
 Open
 Pace

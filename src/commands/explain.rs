@@ -8,7 +8,7 @@ use super::{Failure, Outcome, input, out, runbook};
 use crate::cli::{ExplainArgs, Input, PlegFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
-use crate::session::{LogFile, LogOf, Session};
+use crate::session::{LogFile, LogOf, RecordedSession};
 use crate::view::{ExplainedSubject, NodeView, SubjectName, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
@@ -75,11 +75,9 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
         _ => None,
     });
     let mut session =
-        Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
+        RecordedSession::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
     session.diagnose_with(own);
-    for skipped in session.skipped() {
-        out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
-    }
+    input::note_skipped(session.skipped());
     Ok(session.moment())
 }
 

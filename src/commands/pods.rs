@@ -1,7 +1,7 @@
 //! Owns `kpodtrace pods`.
 //! It must not decide what is a problem: the rows say it.
 
-use super::watch::Look;
+use super::watch::WatchedView;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{NoteChanges, PodLines, TableDetail, node_change, notes, pod_change, pods_json, pods_table, shown};
@@ -42,7 +42,7 @@ fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Fail
     let (mut changes, mut news) = (RowChanges::new(filter), NoteChanges::new(input.from.is_none()));
     let mut lines = PodLines::new(detail(args.output), out::width());
     let mut first = true;
-    super::watch::watch(input, |Look { moment, past, .. }| {
+    super::watch::watch(input, |WatchedView { moment, past, .. }| {
         let (pods, notes) = (changes.update(moment), news.update(moment));
         if args.output == PodsFormat::Json {
             if first || !notes.is_empty() {

@@ -4,7 +4,7 @@
 use super::log_draw::rows;
 use super::log_lines::{DisplayLine, SearchableLines};
 use super::pane::Pane;
-use crate::container_log::{Instance, LogCommand, LogUpdate, LogOrigin, LogRequest, OlderLines};
+use crate::container_log::{Instance, LogCommand, LogOrigin, LogRequest, LogUpdate, OlderLines};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
