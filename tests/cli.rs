@@ -132,7 +132,7 @@ fn usage() {
 fn flags_of_the_screen_are_for_the_screen() {
     fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["they are for the screen"]);
     fails(&["--speed", "4", "pods"], 2, &["kpodtrace --from PATH --speed 4"]);
-    fails(&["--speed", "4"], 2, &["--speed without --from", "leave --speed away"]);
+    fails(&["--speed", "4"], 2, &["--speed without --from", "omit --speed"]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_recording_shows_what_its_import_shows() {
             assert_eq!(of(file), of(INCIDENT), "{what} at {at}");
         }
     }
-    fails(&["record", "--from", INCIDENT, "-o", file], 3, &["exists already"]);
+    fails(&["record", "--from", INCIDENT, "-o", file], 3, &["already exists"]);
     fails(&["record", "--from", INCIDENT, "-o", "/nonexistent/x.kpt"], 3, &["cannot create"]);
 }
 

@@ -15,8 +15,6 @@ use imports::Imports;
 /// that the list is exact: when it fails, it prints the list that is.
 const OPEN_CIRCLES: &str = "
 observe::discover::bounds observe::discover::kubelet observe::discover::process observe::discover::proof observe::discover::root observe::discover::settings
-pipeline::container pipeline::settle
-pipeline::disk pipeline::early pipeline::late pipeline::next pipeline::place pipeline::reason pipeline::steps pipeline::terminating
 record::error record::format
 report::json_pleg report::pleg
 tui::app tui::counts tui::footer tui::help tui::pod tui::screen tui::selected tui::table
@@ -26,7 +24,6 @@ view::header view::node_view view::pleg
 
 /// Type names that are still defined more than once. Exact, as [`OPEN_CIRCLES`].
 const OPEN_NAMES: &str = "
-Around
 At
 Bytes
 Command

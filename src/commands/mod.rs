@@ -18,6 +18,8 @@ mod pods;
 mod progress;
 mod record;
 mod runbook;
+mod screen;
+mod session;
 mod trusted;
 mod watch;
 
@@ -78,7 +80,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
     match &cli.command {
         Some(Command::Demo(args)) => demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.look.or(look)),
         Some(Command::Config(args)) => config::run(&args.or(look)),
-        None => demo::screen(&cli.input, &cli.screen),
+        None => screen::run(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
             "flags of the screen before a command: they are for the screen",
             "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii",

@@ -1,7 +1,7 @@
 //! Owns `kpodtrace pleg`.
 //! It must not decide what is a problem: the verdict says it.
 
-use super::watch::Look;
+use super::watch::WatchedView;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PlegArgs, PlegFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
@@ -26,8 +26,8 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
 /// The report once, then a line for each news; as JSON the report each time.
 fn watch(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     let (mut lines, mut first) = (PlegLines::default(), true);
-    super::watch::watch(input, |Look { moment, past, .. }| {
-        if lines.is_news(moment) {
+    super::watch::watch(input, |WatchedView { moment, past, .. }| {
+        if lines.needs_line(moment) {
             match args.output {
                 PlegFormat::Json => out::json_line(&pleg_json(moment))?,
                 PlegFormat::Text => {
