@@ -198,9 +198,13 @@ async fn a_real_containerd() {
     let socket = given("KPT_CONTAINERD_SOCKET");
     let mut lab = Lab::to(&socket).await;
     // Without an event it would list once in a minute: whatever is seen sooner was told by an event.
-    let pace =
-        CriTimings { quiet: 60 * SECOND, images_every: 600 * SECOND, images_spacing: SECOND, ..CriTimings::default() };
-    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_timings(pace));
+    let timings = CriTimings {
+        max_interval: 60 * SECOND,
+        images_every: 600 * SECOND,
+        images_min_interval: SECOND,
+        ..CriTimings::default()
+    };
+    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_timings(timings));
     let (mut status, mut epoch) = (false, false);
     events
         .sees("version, conditions, and the first list as an epoch", |f| {
@@ -228,8 +232,8 @@ async fn a_real_containerd() {
             _ => false,
         })
         .await;
-    let pace = CriTimings { images_every: 3 * SECOND, ..CriTimings::default() };
-    Said::by("images", Source::Cri, CriSource::new(&socket).with_timings(pace))
+    let timings = CriTimings { images_every: 3 * SECOND, ..CriTimings::default() };
+    Said::by("images", Source::Cri, CriSource::new(&socket).with_timings(timings))
         .sees("what they take", |f| match f {
             Fact::ImageFs(fs) => {
                 let of = |usage: &FilesystemUsage| {

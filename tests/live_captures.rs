@@ -170,7 +170,8 @@ fn known(s: &Snapshot) -> impl PartialEq + std::fmt::Debug + use<> {
 async fn what_the_runtime_said() {
     let dir = std::env::temp_dir().join(format!("kpt-captures-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let pace = CriTimings { spacing: 20 * MS, settle: MS, images_spacing: 20 * MS, ..CriTimings::default() };
+    let timings =
+        CriTimings { min_interval: 20 * MS, event_delay: MS, images_min_interval: 20 * MS, ..CriTimings::default() };
     let captures = captures(&[Source::Cri]);
     assert!(captures.len() > 80, "{}", captures.len());
     for (number, (path, imported)) in captures.into_iter().enumerate() {
@@ -199,7 +200,7 @@ async fn what_the_runtime_said() {
         let socket = dir.join(format!("{number}.sock"));
         let _served = fake.serve(&socket, number % 3 != 0);
         let mut live = Live::new();
-        live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
+        live.add(Source::Cri, CriSource::new(&socket).with_timings(timings));
         live.until(&path.display().to_string(), &known(&wanted), known).await;
         let state = fake.state.lock().unwrap();
         assert!(state.most_lists_in_flight <= 1 && !state.looked_beside_lists);
@@ -225,9 +226,14 @@ async fn what_the_runtime_said_during_the_incident() {
     let _served = fake.serve(&socket, true);
     let mut live = Live::new();
     let deadline = Duration::from_secs(1);
-    let pace =
-        CriTimings { spacing: 10 * MS, settle: MS, rest: 20 * MS, list_deadline: deadline, ..CriTimings::default() };
-    live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
+    let timings = CriTimings {
+        min_interval: 10 * MS,
+        event_delay: MS,
+        max_rest: 20 * MS,
+        list_deadline: deadline,
+        ..CriTimings::default()
+    };
+    live.add(Source::Cri, CriSource::new(&socket).with_timings(timings));
     let mut imported = Model::default();
     let mut left = observations.into_iter().peekable();
     for (step, at) in steps.iter().enumerate() {

@@ -66,8 +66,8 @@ impl Said {
         }
     }
 
-    fn cri(path: &Path, pace: CriTimings) -> Self {
-        Self::by(Source::Cri, CriSource::new(path).with_timings(pace))
+    fn cri(path: &Path, timings: CriTimings) -> Self {
+        Self::by(Source::Cri, CriSource::new(path).with_timings(timings))
     }
 
     /// The next fact that `pick` picks something of.
@@ -132,7 +132,7 @@ impl Said {
 }
 
 fn quick() -> CriTimings {
-    CriTimings { spacing: 50 * MS, settle: 10 * MS, ..CriTimings::default() }
+    CriTimings { min_interval: 50 * MS, event_delay: 10 * MS, ..CriTimings::default() }
 }
 
 fn map(pairs: &[(&str, &str)]) -> std::collections::HashMap<String, String> {
@@ -289,8 +289,9 @@ async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
     let dir = Dir::new("owed");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { spacing: 100 * MS, quiet: Duration::from_secs(600), settle: 10 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings =
+        CriTimings { min_interval: 100 * MS, max_interval: Duration::from_secs(600), event_delay: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     said.container(|c| c.started_at.is_some()).await;
     said.for_a_while().await;
     fake.event("/tasks/exit", "c1", "c1");
@@ -306,11 +307,13 @@ async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
 
 #[tokio::test]
 async fn events_are_gathered_and_silence_still_lists() {
-    let dir = Dir::new("pace");
+    let dir = Dir::new("timings");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let mut said =
-        Said::cri(&dir.socket(), CriTimings { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
+    let mut said = Said::cri(
+        &dir.socket(),
+        CriTimings { min_interval: 300 * MS, max_interval: 1500 * MS, event_delay: 10 * MS, ..quick() },
+    );
     said.call_ends().await;
     let began = Instant::now();
     while began.elapsed() < 900 * MS {
@@ -590,8 +593,8 @@ async fn details_come_in_bounded_rounds() {
         }
     });
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { spacing: 3 * A_WHILE, details: 10, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { min_interval: 3 * A_WHILE, details: 10, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     for _ in 0..10 {
         said.container(|c| c.started_at.is_some()).await;
     }
@@ -634,8 +637,8 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
         s.image_fs = image_fs(9);
     });
     let served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { images_spacing: 100 * MS, images_every: 1000 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { images_min_interval: 100 * MS, images_every: 1000 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     let (mut images, mut fs, mut started) = (Vec::new(), None, false);
     said.until("two images, their file system, and the rest", |f| {
         match f {
@@ -705,8 +708,8 @@ async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() 
     let fake = one_pod();
     fake.set(|s| s.no_images = true);
     let _served = fake.serve(&dir.socket(), false);
-    let pace = CriTimings { images_every: 10 * MS, images_spacing: 10 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { images_every: 10 * MS, images_min_interval: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     for _ in 0..5 {
         assert_eq!(said.call_ends().await, None);
     }

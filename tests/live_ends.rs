@@ -91,13 +91,13 @@ impl Drop for Watch {
 impl Watch {
     fn begin(dir: &Dir) -> Self {
         let back_off = BackOff { first: Duration::from_millis(20), ..BackOff::default() };
-        let pace = CriTimings {
-            spacing: Duration::from_millis(50),
-            settle: Duration::from_millis(10),
+        let timings = CriTimings {
+            min_interval: Duration::from_millis(50),
+            event_delay: Duration::from_millis(10),
             ..CriTimings::default()
         };
         let (told, ends) = exit_channel();
-        let runtime = CriSource::new(dir.0.join("r.sock")).with_timings(pace).with_exit_updates(told);
+        let runtime = CriSource::new(dir.0.join("r.sock")).with_timings(timings).with_exit_updates(told);
         let (unheard, mut rest) = mpsc::channel(64);
         let (tx, rx) = mpsc::channel(4096);
         let out = |source, tx| ObservationSink::new(source, Clock::start(), tx);

@@ -64,11 +64,11 @@ impl PendingEvents {
         });
     }
 
-    /// Time from the start of the last list to the next one, which may show more: `spacing`, doubled with each list. None when
+    /// Time from the start of the last list to the next one, which may show more: `interval`, doubled with each list. None when
     /// no event is pending.
-    pub fn relist_after(&self, spacing: Duration) -> Option<Duration> {
+    pub fn relist_after(&self, interval: Duration) -> Option<Duration> {
         let tries = self.0.values().map(|(_, tries)| *tries).min()?;
-        Some(spacing.saturating_mul(1 << tries.saturating_sub(1).min(MAX_LISTS)))
+        Some(interval.saturating_mul(1 << tries.saturating_sub(1).min(MAX_LISTS)))
     }
 }
 
