@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::live::Observed;
 use super::{Failure, Outcome, config, input, live, runbook};
-use crate::cli::{At, Input, LookArgs, ScreenArgs};
+use crate::cli::{At, DisplayArgs, Input, ScreenArgs};
 use crate::container_log::{LogAsk, LogNews};
 use crate::observe::OpenLog;
 use crate::session::{RecordedLog, Session};
@@ -18,11 +18,11 @@ use crate::view::Moment;
 const FIRST_PODS: TimeDelta = TimeDelta::seconds(20);
 
 /// The embedded recording.
-pub(super) fn run(input: &Input, speed: Option<f64>, look: &LookArgs) -> Result<Outcome, Failure> {
+pub(super) fn run(input: &Input, speed: Option<f64>, display: &DisplayArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
         return Err(Failure::usage("demo with --from: it plays the recording that it brings", "kpodtrace --from PATH"));
     }
-    let options = config::options(look)?;
+    let options = config::options(display)?;
     let mut session = Session::demo()?;
     session.diagnose_with(runbook::own(input)?);
     let at = input.at.unwrap_or(At::After(FIRST_PODS));
@@ -34,7 +34,7 @@ pub(super) fn run(input: &Input, speed: Option<f64>, look: &LookArgs) -> Result<
 /// The screen on this node, or on an input: at the moment asked for and on from there, or at its end; with a speed from its
 /// begin.
 pub(super) fn screen(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
-    let options = config::options(&args.look)?;
+    let options = config::options(&args.display)?;
     if input.from.is_none() {
         if args.speed.is_some() {
             return Err(Failure::usage(
