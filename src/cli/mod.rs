@@ -18,7 +18,7 @@ Examples:
   sudo kpodtrace doctor                       which sources work, and how to fix the others
   sudo kpodtrace pods --failing               the pods that have a problem, as a table
   kpodtrace demo                              six minutes of a real node, replayed
-  kpodtrace --from ./capture                  the screen, from captured files
+  kubectl get pods,events,nodes -A -o json | kpodtrace --from -    a cluster, on the screen
   kpodtrace --failing --theme light           start with failing pods, in light colours
   kpodtrace --from node.kpt --speed 4         replay a recording at 4 times its speed
   kpodtrace pods --from node.kpt --failing    failing pods in a recording
@@ -38,14 +38,14 @@ pub struct Cli {
     pub screen: ScreenArgs,
     /// The subcommand; without one, the screen.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 /// Flags that every command accepts.
 #[derive(Clone, Debug, Args)]
 pub struct Input {
-    /// Read this input instead of the node: a recording, an incident or capture folder, or the output of
-    /// `kubectl get pods,events,nodes -A -o json`; - is standard input
+    /// Read this input instead of the node: a recording, or the output of `kubectl get pods,events,nodes -A -o json`; - is
+    /// standard input
     #[arg(long, global = true, value_name = "PATH")]
     pub from: Option<PathBuf>,
     /// Time to show instead of the end of the input: RFC 3339, HH:MM:SS or HH:MM (UTC, on the day of the input), or
@@ -102,7 +102,7 @@ pub struct LiveArgs {
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// List the pods with stage, state and cause; failing pods first
     #[command(after_help = "\
 Examples:
@@ -188,7 +188,6 @@ with line and reason.")]
     #[command(after_help = "\
 Examples:
   sudo kpodtrace record -o node.kpt                    until Ctrl-C
-  kpodtrace record --from ./incident -o node.kpt
   kubectl get pods,events,nodes -A -o json | kpodtrace record --from - -o cluster.kpt")]
     Record(RecordArgs),
     /// Show which sources work and which do not: what was tried, what is missing, and the fix

@@ -112,8 +112,7 @@ impl From<ImportError> for Failure {
                 "raise --max-memory, or use a smaller input, such as one namespace"
             }
             ImportError::Ratio { .. } => "decompress it and use the result",
-            ImportError::UnknownFolder { .. } => "use the folder that contains pods.json or api-pods.jsonl",
-            ImportError::NotObjects { .. } => {
+            ImportError::Folder { .. } | ImportError::NotObjects { .. } => {
                 "use a recording, or the output of: kubectl get pods,events,nodes -A -o json"
             }
             ImportError::NoTime { .. } => "check that the input is not empty",

@@ -26,7 +26,7 @@ use clap::Parser;
 
 pub use fail::Failure;
 
-use crate::cli::{Cli, Command, ScreenArgs};
+use crate::cli::{Cli, CliCommand, ScreenArgs};
 use crate::observe::guard;
 
 /// The man page, which tests/manual.rs generates from flags and keys.
@@ -45,7 +45,7 @@ pub enum Outcome {
 
 /// Parses the arguments, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    if let Some(code) = guard::become_program() {
+    if let Some(code) = guard::exec_if_requested() {
         return code;
     }
     let cli = match Cli::try_parse() {
@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = run(&cli);
     // Threads of the sources are abandoned; the processes that they started are killed.
-    guard::end_all();
+    guard::kill_all();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
@@ -75,22 +75,24 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
     let display = &cli.screen.display;
     match &cli.command {
-        Some(Command::Demo(args)) => demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.display.or(display)),
-        Some(Command::Config(args)) => config::run(&args.or(display)),
+        Some(CliCommand::Demo(args)) => {
+            demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.display.or(display))
+        }
+        Some(CliCommand::Config(args)) => config::run(&args.or(display)),
         None => demo::screen(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
             "flags of the screen do not apply to this command",
             "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii",
         )),
-        Some(Command::Pods(args)) => pods::run(&cli.input, args),
-        Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
-        Some(Command::Node(args)) => node::run(&cli.input, args),
-        Some(Command::Events(args)) => events::run(&cli.input, args),
-        Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
-        Some(Command::Record(args)) => record::run(&cli.input, args),
-        Some(Command::Explain(args)) => explain::run(&cli.input, args),
-        Some(Command::Logs(args)) => logs::run(&cli.input, args),
-        Some(Command::Runbook(args)) => runbook::run(args),
-        Some(Command::Man) => out::text(MANUAL).map(|()| Outcome::Done),
+        Some(CliCommand::Pods(args)) => pods::run(&cli.input, args),
+        Some(CliCommand::Pleg(args)) => pleg::run(&cli.input, args),
+        Some(CliCommand::Node(args)) => node::run(&cli.input, args),
+        Some(CliCommand::Events(args)) => events::run(&cli.input, args),
+        Some(CliCommand::Doctor(args)) => doctor::run(&cli.input, args),
+        Some(CliCommand::Record(args)) => record::run(&cli.input, args),
+        Some(CliCommand::Explain(args)) => explain::run(&cli.input, args),
+        Some(CliCommand::Logs(args)) => logs::run(&cli.input, args),
+        Some(CliCommand::Runbook(args)) => runbook::run(args),
+        Some(CliCommand::Man) => out::text(MANUAL).map(|()| Outcome::Done),
     }
 }
