@@ -442,7 +442,7 @@ fn images_are_told_by_doctor_and_in_json() {
 fn one_nodes_state_is_never_told_under_anothers_name() {
     let (code, out, err) = run(&["explain", "node/nope", "--from", KUBECTL]);
     assert_eq!((code, out.as_str()), (3, ""));
-    assert!(err.contains("node/nope: no pod, node, cause or reason of that name"), "{err}");
+    assert!(err.contains("no pod, node, cause or reason named \"node/nope\""), "{err}");
     let known = json(&["explain", "node/node-a", "--from", KUBECTL, "-o", "json"]);
     assert_eq!(
         (known["subjects"][0]["name"].as_str(), known["subjects"][0]["status"].as_str()),

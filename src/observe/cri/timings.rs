@@ -53,7 +53,7 @@ pub(super) struct ListTimes {
 
 impl CriTimings {
     /// When the next list is due. `woken` is the first event since the last list began, `events` is true for a runtime
-    /// with events, and `again` is the time from the last list to the one that pending events need.
+    /// with events, and `again` is the time from the last list to the list that pending events need.
     pub(super) fn due(
         &self,
         last: ListTimes,
