@@ -176,7 +176,7 @@ fn a_plugin_is_run_as_root_from_roots_own_kubeconfig_alone_and_inherits_nothing(
         chown(home.path(path), Some(0), Some(0)).unwrap();
     }
     let said = doctor(&["--kubeconfig", named]);
-    assert!(home.was_run() && said.contains("was run as the kubeconfig asks"), "{said}");
+    assert!(home.was_run() && said.contains("was run, as configured in the kubeconfig"), "{said}");
     let env = fs::read_to_string(home.path("env")).unwrap();
     assert!(!env.contains("SENTINEL") && !env.contains("HOME=") && !env.contains("/tmp"), "{env}");
 }
@@ -241,7 +241,7 @@ fn a_home_that_is_not_roots_gives_no_credential_and_no_configuration() {
     assert!(!home.was_run() && api.heard() == 0, "{said}");
     assert!(said.contains(&format!("is owned by uid {TWIN}; to use it all the same: --kubeconfig FILE")), "{said}");
     let config = run(&["config"]);
-    assert!(config.contains("is left out: not trusted") && !config.contains("theme = \"light\""), "{config}");
+    assert!(config.contains("is ignored: not trusted") && !config.contains("theme = \"light\""), "{config}");
 }
 
 /// The kubelet's directory on this machine, for as long as the value lives.
