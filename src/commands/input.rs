@@ -13,18 +13,18 @@ use crate::record::import::Skipped;
 use crate::runbook::Runbook;
 use crate::session::RecordedSession;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Longest wait for the second sample of the machine, one second after the first.
 const SAMPLE_WAIT: Duration = Duration::from_secs(2);
 
 /// The requested view: of the input, or of this node once its sources have responded.
-pub fn moment(input: &Input) -> Result<Moment, Failure> {
+pub fn moment(input: &Input) -> Result<NodeView, Failure> {
     moment_with(input, runbook::own(input)?)
 }
 
 /// Like [`moment`]; of a live node with its CPU usage, for which two samples are needed.
-pub fn moment_with_rates(input: &Input) -> Result<Moment, Failure> {
+pub fn moment_with_rates(input: &Input) -> Result<NodeView, Failure> {
     if input.from.is_some() {
         return moment(input);
     }
@@ -34,14 +34,14 @@ pub fn moment_with_rates(input: &Input) -> Result<Moment, Failure> {
 }
 
 /// Like [`moment`], diagnosed with this runbook.
-pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
+pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
     let mut session = NodeSession::open(input, own)?;
     let moment = session.moment();
     if session.is_recorded() { Ok(moment) } else { with_pods(moment) }
 }
 
 /// The view, unless no source of pods has responded.
-fn with_pods(moment: Moment) -> Result<Moment, Failure> {
+fn with_pods(moment: NodeView) -> Result<NodeView, Failure> {
     if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
 }
 

@@ -12,12 +12,15 @@ use crate::container_log::{LogAsk, LogNews};
 use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
-use crate::observe::{CREDENTIAL, Guest, LogReader, OpenLog, Plan, Started, Wants, room, start};
+use crate::observe::{
+    CREDENTIAL, LogReader, ObserveOptions, OpenLog, Plan, ProcessPriority, StartedSources, process_limits,
+    start_sources,
+};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::LiveModel;
 use crate::time::Time;
-use crate::view::{Moment, first_text};
+use crate::view::{NodeView, first_text};
 
 /// The environment variables that are read.
 const VARIABLES: [&str; 9] = [
@@ -60,7 +63,7 @@ impl LiveSession {
     /// # Errors
     /// When this machine is not a node, or a source cannot be started.
     pub fn start(input: &Input) -> Result<Self, Failure> {
-        start_sources(input)
+        start_session(input)
     }
 
     /// What was searched for the sources. A run of a credential plugin is listed with the credential.
@@ -77,7 +80,7 @@ impl LiveSession {
     }
 
     /// The node now.
-    pub fn moment(&mut self) -> Moment {
+    pub fn moment(&mut self) -> NodeView {
         let moment = self.model.moment(Time::now());
         (self.viewed, self.deadline) = (Instant::now(), moment.next_change());
         moment
@@ -168,7 +171,7 @@ pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<LiveSession, 
 }
 
 /// True if at least one source of pods has responded.
-pub fn sees_pods(moment: &Moment) -> bool {
+pub fn sees_pods(moment: &NodeView) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
     let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
     // The disk is the last resort: without pods on it, nothing is known.
@@ -176,7 +179,7 @@ pub fn sees_pods(moment: &Moment) -> bool {
 }
 
 /// The failure when no source of pods has responded: an empty table would be wrong.
-pub fn blind(moment: &Moment) -> Failure {
+pub fn blind(moment: &NodeView) -> Failure {
     let mut what = String::from("no source of pods has responded");
     for source in moment.header().sources.iter().filter(|s| !s.live) {
         what.push_str(&format!("\n  {}: {}", source.source.name(), source.text));
@@ -185,9 +188,9 @@ pub fn blind(moment: &Moment) -> Failure {
 }
 
 /// Starts the sources of this node.
-fn start_sources(input: &Input) -> Result<LiveSession, Failure> {
+fn start_session(input: &Input) -> Result<LiveSession, Failure> {
     let args = &input.live;
-    let wants = Wants {
+    let wants = ObserveOptions {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
@@ -199,19 +202,20 @@ fn start_sources(input: &Input) -> Result<LiveSession, Failure> {
         insecure_kubelet: args.insecure_kubelet,
         budget: Budget::new(input.max_memory),
     };
-    let guest = Guest::become_one();
-    let plan = Plan::make(&wants, environment()?);
+    let guest = ProcessPriority::lower();
+    let plan = Plan::discover(&wants, environment()?);
     let mut discovery = discovery(&plan);
-    if plan.is_hopeless() {
+    if plan.is_empty() {
         return Err(no_node(&discovery));
     }
     discovery.push(priority(&guest));
-    room::check().map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
-    let Started { rx, sources, logs, plugin } = start(&plan)
+    process_limits::check()
+        .map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
+    let StartedSources { rx, sources, logs, plugin } = start_sources(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut model = LiveModel::new(rx, sources);
-    model.name_node(&node);
+    model.set_node_name(&node);
     let (open_log, viewed, deadline) = (None, Instant::now(), None);
     Ok(LiveSession { model, discovery, plugin, node, logs, open_log, viewed, deadline })
 }
@@ -252,7 +256,7 @@ fn discovery(plan: &Plan) -> Vec<Looked> {
 }
 
 /// The scheduling priority of this process, for `doctor`.
-fn priority(guest: &Guest) -> Looked {
+fn priority(guest: &ProcessPriority) -> Looked {
     let one = |(place, value): (&str, &std::io::Result<i32>)| {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }

@@ -9,7 +9,7 @@ use super::{Failure, Outcome, config, input, runbook};
 use crate::cli::{Input, ScreenArgs};
 use crate::container_log::{LogAsk, LogNews};
 use crate::tui::{self, Feed, Options};
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Opens the screen. An input is shown at its end or played from `--at`; with `--speed` and without `--at` from its start.
 pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
@@ -69,7 +69,7 @@ impl Feed for SessionFeed {
         })
     }
 
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> NodeView {
         self.session.moment()
     }
 

@@ -12,7 +12,7 @@ use crate::report::Looked;
 use crate::runbook::Runbook;
 use crate::session::RecordedSession;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Added to the time of the next view, so that the change is in it: deadlines are compared in microseconds.
 const AFTER_DEADLINE: TimeDelta = TimeDelta::milliseconds(1);
@@ -60,7 +60,7 @@ impl NodeSession {
     }
 
     /// The node now, or at the current position of the input.
-    pub fn moment(&mut self) -> Moment {
+    pub fn moment(&mut self) -> NodeView {
         match self {
             Self::Live(session) => session.moment(),
             Self::Recorded(session) => session.moment(),

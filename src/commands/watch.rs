@@ -18,7 +18,7 @@ use crate::cli::Input;
 use crate::observation::Time;
 use crate::observe::guard;
 use crate::report::Looked;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Changes within this time are combined, so that a burst costs one view.
 const WINDOW: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ pub struct WatchedView<'a> {
     /// What was searched for the sources; empty for an input.
     pub looked: &'a [Looked],
     /// The view.
-    pub moment: &'a Moment,
+    pub moment: &'a NodeView,
     /// It is of an input: its time must be printed.
     pub past: bool,
 }
@@ -92,7 +92,7 @@ fn end(stop: &AtomicBool, main: &Thread) {
     stop.store(true, Ordering::Release);
     main.unpark();
     thread::sleep(MAX_SHUTDOWN);
-    guard::end_all();
+    guard::kill_all();
     process::exit(0);
 }
 

@@ -12,11 +12,11 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::{Recorder, RecordingTotals};
 use crate::diagnose::Rounds;
-use crate::model::{FirstList, Model, Snapshot};
+use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
 use crate::runbook::Runbook;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Most observations that are applied between two frames of the screen.
 const BATCH: usize = 4096;
@@ -49,8 +49,8 @@ impl LiveModel {
     }
 
     /// Sets the name of the node, whatever the sources report.
-    pub fn name_node(&mut self, name: &str) {
-        self.model.name_node(name.into());
+    pub fn set_node_name(&mut self, name: &str) {
+        self.model.set_node_name(name.into());
     }
 
     /// Sets the runbook of the diagnosis; None for the embedded one.
@@ -134,8 +134,8 @@ impl LiveModel {
     }
 
     /// The sources whose first list is not complete, with its progress.
-    pub fn pending_sources(&self) -> BTreeMap<Source, FirstList> {
-        self.model.first_lists()
+    pub fn pending_sources(&self) -> BTreeMap<Source, InitialList> {
+        self.model.initial_lists()
     }
 
     /// True when each started source has completed its first list or has failed. An incomplete list would show pods without
@@ -145,16 +145,16 @@ impl LiveModel {
         self.expected.iter().all(|source| {
             sources.get(source).is_some_and(|facts| match facts.state {
                 SourceState::Connecting => false,
-                SourceState::Live { .. } | SourceState::Degraded { .. } => self.model.has_begun(*source),
+                SourceState::Live { .. } | SourceState::Degraded { .. } => self.model.has_listed(*source),
                 _ => true,
             })
         })
     }
 
     /// The node at `now`.
-    pub fn moment(&mut self, now: Time) -> Moment {
+    pub fn moment(&mut self, now: Time) -> NodeView {
         let snapshot: Snapshot = self.model.snapshot();
-        Moment::new(snapshot, &mut self.rounds, now)
+        NodeView::new(snapshot, &mut self.rounds, now)
     }
 
     /// Finishes the recording, if there is one.

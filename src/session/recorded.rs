@@ -15,7 +15,7 @@ use crate::record::{Problem, RecordPoint};
 use crate::runbook::Runbook;
 use crate::text::Text;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 use crate::weight::DEFAULT_MEMORY;
 
 /// The recording that `kpodtrace demo` plays: six minutes of a real node.
@@ -315,9 +315,9 @@ impl RecordedSession {
     }
 
     /// The node at the current position.
-    pub fn moment(&mut self) -> Moment {
-        self.model.name_node(self.playback.node().clone());
-        let moment = Moment::new(self.model.snapshot(), &mut self.rounds, self.now);
+    pub fn moment(&mut self) -> NodeView {
+        self.model.set_node_name(self.playback.node().clone());
+        let moment = NodeView::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
         self.log.iter_mut().for_each(|log| log.look(&moment));
         moment

@@ -44,7 +44,7 @@ pub fn never_ran(reason: &str) -> bool {
 
 /// What one source showed of one pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trail {
+pub struct ContainerHistory {
     /// Ends, by container id.
     exits: BTreeMap<Text, Exit>,
     /// Per container, the word of its state now and since when this source says it.
@@ -55,7 +55,7 @@ pub struct Trail {
     pub deletion_seen: Option<Time>,
 }
 
-impl Trail {
+impl ContainerHistory {
     /// Takes in a pod as the API server or the kubelet shows it at `at`.
     pub(super) fn pod(&mut self, pod: &Pod, at: Time) {
         let mut names = BTreeSet::new();
@@ -88,7 +88,7 @@ impl Trail {
     fn terminated(&mut self, container: &Text, end: &Terminated) {
         let id = bare_id(&end.container_id);
         // Without an id and a time it is no end of anything, but the kubelet's word for a container that it does not find.
-        if id.is_empty() && real(end.started_at).is_none() && real(end.finished_at).is_none() {
+        if id.is_empty() && nonzero_time(end.started_at).is_none() && nonzero_time(end.finished_at).is_none() {
             return;
         }
         // A container whose end the kubelet made up has no id: its end time tells it apart.
@@ -96,8 +96,8 @@ impl Trail {
         self.add(Exit {
             container: container.clone(),
             id: id.into(),
-            started: real(end.started_at),
-            finished: real(end.finished_at),
+            started: nonzero_time(end.started_at),
+            finished: nonzero_time(end.finished_at),
             exit_code: end.exit_code,
             reason: end.reason.clone(),
         });
@@ -111,8 +111,8 @@ impl Trail {
             self.add(Exit {
                 container: container.name.clone(),
                 id: container.id.clone(),
-                started: real(container.started_at),
-                finished: real(container.finished_at),
+                started: nonzero_time(container.started_at),
+                finished: nonzero_time(container.finished_at),
                 exit_code,
                 reason: container.reason.clone(),
             });
@@ -129,7 +129,7 @@ impl Trail {
     }
 
     /// Since when this source says the container's state word of now.
-    pub fn word_since(&self, container: &str) -> Option<Time> {
+    pub fn state_since(&self, container: &str) -> Option<Time> {
         self.words.get(container).map(|(_, since)| *since)
     }
 
@@ -140,9 +140,13 @@ impl Trail {
 }
 
 /// The ends of both sources, oldest first; the runtime's word has the finer times and wins.
-pub fn merged_exits(api: Option<&Trail>, kubelet: Option<&Trail>, cri: Option<&Trail>) -> Vec<Exit> {
+pub fn merged_exits(
+    api: Option<&ContainerHistory>,
+    kubelet: Option<&ContainerHistory>,
+    cri: Option<&ContainerHistory>,
+) -> Vec<Exit> {
     let mut by_id = BTreeMap::new();
-    for exit in [api, kubelet, cri].into_iter().flatten().flat_map(Trail::exits) {
+    for exit in [api, kubelet, cri].into_iter().flatten().flat_map(ContainerHistory::exits) {
         by_id.insert(exit.id.clone(), exit.clone());
     }
     let mut exits: Vec<Exit> = by_id.into_values().collect();
@@ -156,7 +160,7 @@ pub fn bare_id(id: &str) -> &str {
 }
 
 /// Go's zero time and the 1970 of a task that never started are no times.
-pub fn real(time: Option<Time>) -> Option<Time> {
+pub fn nonzero_time(time: Option<Time>) -> Option<Time> {
     time.filter(|t| t.timestamp() > 0)
 }
 

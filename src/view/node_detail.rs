@@ -6,7 +6,7 @@ use super::eviction::{Victim, by_eviction, by_kernel};
 use super::resources::{ResourceLine, resources};
 use super::thresholds::{Disk, Threshold, disks, thresholds, vitals};
 use super::words::ago;
-use super::{LeaseLine, Moment};
+use super::{LeaseLine, NodeView};
 use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
 use crate::pipeline::human_duration;
@@ -24,7 +24,7 @@ const RENEWED_BY: f64 = 0.9;
 
 /// The node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NodeView {
+pub struct NodeDetail {
     /// Conditions, those that are not as they should be first.
     pub conditions: Vec<ConditionLine>,
     /// Taints, `key:effect`.
@@ -113,9 +113,9 @@ pub struct CertificateLine {
     pub late: bool,
 }
 
-impl NodeView {
+impl NodeDetail {
     /// The node at the moment.
-    pub fn new(moment: &Moment) -> Self {
+    pub fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let seen = vitals(moment);
         Self {
@@ -153,7 +153,7 @@ impl NodeView {
 }
 
 /// Why nobody tells how the machine is now.
-fn unseen(moment: &Moment) -> String {
+fn unseen(moment: &NodeView) -> String {
     const LACKS: &str = "memory, disks, pressure, pods' use";
     let header = moment.header();
     let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
@@ -164,7 +164,7 @@ fn unseen(moment: &Moment) -> String {
     }
 }
 
-fn conditions(moment: &Moment) -> Vec<ConditionLine> {
+fn conditions(moment: &NodeView) -> Vec<ConditionLine> {
     let now = moment.now;
     let line = |c: &Condition| ConditionLine {
         condition: c.clone(),
@@ -178,7 +178,7 @@ fn conditions(moment: &Moment) -> Vec<ConditionLine> {
 }
 
 impl LifeLine {
-    fn of(moment: &Moment) -> Option<Self> {
+    fn of(moment: &NodeView) -> Option<Self> {
         let lease = moment.header().lease?;
         let ready = moment.snapshot.node.as_ref().and_then(|n| n.status.conditions.iter().find(|c| c.kind == "Ready"));
         let unknown = ready.filter(|c| c.status == "Unknown");
@@ -196,7 +196,7 @@ fn is_old(version: &str) -> bool {
     minor.is_some_and(|minor| minor < 32)
 }
 
-fn kills(moment: &Moment) -> Vec<Kill> {
+fn kills(moment: &NodeView) -> Vec<Kill> {
     let snapshot = &moment.snapshot;
     let of_pods = snapshot.pod_lines.iter().flat_map(|(pod, lines)| lines.iter().map(move |line| (pod.clone(), line)));
     let all = snapshot.lines.iter().map(|line| (Text::default(), line)).chain(of_pods);
@@ -210,14 +210,14 @@ fn kills(moment: &Moment) -> Vec<Kill> {
 }
 
 /// The kernel knows a pod by its UID.
-fn name_of(moment: &Moment, pod: Text) -> Text {
+fn name_of(moment: &NodeView, pod: Text) -> Text {
     match moment.snapshot.pods.get(&pod) {
         Some(facts) => format!("{}/{}", facts.namespace, facts.name).into(),
         None => pod,
     }
 }
 
-fn certificates(moment: &Moment, now: Time) -> Vec<CertificateLine> {
+fn certificates(moment: &NodeView, now: Time) -> Vec<CertificateLine> {
     let line = |certificate: &Certificate| {
         let (all, passed) = (certificate.ends - certificate.begins, now - certificate.begins);
         let share = passed.num_seconds() as f64 / (all.num_seconds().max(1)) as f64;

@@ -19,44 +19,44 @@ const ROOM: usize = 256 << 10;
 
 /// Why nothing more can be read.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum BodyError {
     /// The connection.
     Connection(kube::Error),
     /// Nothing came for so long.
-    Late(Duration),
+    TimedOut(Duration),
     /// More came than is taken.
     TooLong,
 }
 
 /// A body piece by piece, within a time that passes only while it is waited for.
-pub(super) struct Pieces {
+pub(super) struct BodyChunks {
     body: Body,
     deadline: Duration,
     waited: Duration,
 }
 
-impl Pieces {
+impl BodyChunks {
     pub fn new(response: Response<Body>, deadline: Duration) -> Self {
         Self { body: response.into_body(), deadline, waited: Duration::ZERO }
     }
 
     /// The next piece; None at the end.
-    pub async fn next(&mut self) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
+    pub async fn next(&mut self) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, BodyError> {
         let began = Instant::now();
         let left = self.deadline.saturating_sub(self.waited);
         let piece = timeout(left, chunk(&mut self.body)).await;
         self.waited += began.elapsed();
-        piece.unwrap_or(Err(Broken::Late(self.deadline)))
+        piece.unwrap_or(Err(BodyError::TimedOut(self.deadline)))
     }
 }
 
 /// Reads a body as a whole, within `deadline`.
-pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Duration) -> Result<Vec<u8>, Broken> {
-    let mut pieces = Pieces::new(response, deadline);
+pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Duration) -> Result<Vec<u8>, BodyError> {
+    let mut pieces = BodyChunks::new(response, deadline);
     let mut out = Vec::new();
     while let Some(data) = pieces.next().await? {
         if out.len() + data.len() > limit {
-            return Err(Broken::TooLong);
+            return Err(BodyError::TooLong);
         }
         out.extend_from_slice(&data);
     }
@@ -64,11 +64,11 @@ pub(super) async fn whole(response: Response<Body>, limit: usize, deadline: Dura
 }
 
 /// The next piece of a body; None at its end.
-pub(super) async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, Broken> {
+pub(super) async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref<Target = [u8]> + use<>>, BodyError> {
     loop {
         match body.frame().await {
             None => return Ok(None),
-            Some(Err(error)) => return Err(Broken::Connection(error)),
+            Some(Err(error)) => return Err(BodyError::Connection(error)),
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
@@ -80,40 +80,40 @@ pub(super) async fn chunk(body: &mut Body) -> Result<Option<impl std::ops::Deref
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum WatchLine {
     /// Without its line feed.
-    Is(Vec<u8>),
+    Complete(Vec<u8>),
     /// Longer than an object may be; it was not kept.
     TooLong,
 }
 
 /// A body as lines.
-pub(super) struct Lines {
+pub(super) struct WatchLines {
     body: Body,
-    cutter: Cutter,
+    cutter: LineSplitter,
     /// Bytes of the line that is passed over.
     lost: usize,
 }
 
-impl Lines {
+impl WatchLines {
     pub fn new(response: Response<Body>) -> Self {
-        Self { body: response.into_body(), cutter: Cutter::default(), lost: 0 }
+        Self { body: response.into_body(), cutter: LineSplitter::default(), lost: 0 }
     }
 
     /// The next line; None at the end of the body. A line that has no end is not one.
-    pub async fn next(&mut self, idle: Duration) -> Result<Option<Line>, Broken> {
+    pub async fn next(&mut self, idle: Duration) -> Result<Option<WatchLine>, BodyError> {
         loop {
             if let Some(line) = self.cutter.next() {
                 return Ok(Some(line));
             }
             match timeout(idle, chunk(&mut self.body)).await {
-                Err(_) => return Err(Broken::Late(idle)),
+                Err(_) => return Err(BodyError::TimedOut(idle)),
                 Ok(data) => match data? {
                     Some(data) => {
                         self.cutter.push(&data);
                         self.lost = if self.cutter.skipping { self.lost + data.len() } else { 0 };
                         if self.lost > MAX_LOST {
-                            return Err(Broken::TooLong);
+                            return Err(BodyError::TooLong);
                         }
                     }
                     None => return Ok(None),
@@ -125,7 +125,7 @@ impl Lines {
 
 /// Cuts what comes in pieces into lines, looking at every byte once.
 #[derive(Default)]
-pub(super) struct Cutter {
+pub(super) struct LineSplitter {
     held: Vec<u8>,
     /// Begin of the line that is next, in `held`.
     begin: usize,
@@ -135,7 +135,7 @@ pub(super) struct Cutter {
     skipping: bool,
 }
 
-impl Cutter {
+impl LineSplitter {
     pub(super) fn push(&mut self, data: &[u8]) {
         self.held.drain(..self.begin);
         self.seen -= self.begin;
@@ -146,14 +146,14 @@ impl Cutter {
         self.held.extend_from_slice(data);
     }
 
-    pub(super) fn next(&mut self) -> Option<Line> {
+    pub(super) fn next(&mut self) -> Option<WatchLine> {
         while let Some(end) = memchr::memchr(b'\n', self.held.get(self.seen..)?) {
             let end = self.seen + end;
             let line = self.held.get(self.begin..end).unwrap_or_default();
             let line = match line {
-                _ if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE => Some(Line::TooLong),
+                _ if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE => Some(WatchLine::TooLong),
                 [] => None,
-                line => Some(Line::Is(line.to_vec())),
+                line => Some(WatchLine::Complete(line.to_vec())),
             };
             (self.begin, self.seen) = (end + 1, end + 1);
             if line.is_some() {
@@ -173,8 +173,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(pieces: &[&[u8]]) -> Vec<Line> {
-        let mut cutter = Cutter::default();
+    fn cut(pieces: &[&[u8]]) -> Vec<WatchLine> {
+        let mut cutter = LineSplitter::default();
         let mut out = Vec::new();
         for piece in pieces {
             cutter.push(piece);
@@ -187,9 +187,9 @@ mod tests {
     fn a_line_that_is_too_long_is_told_and_the_next_is_whole() {
         let long = vec![b'x'; MAX_LINE + 1];
         let lines = cut(&[b"a\n", &long, &long, b"x\nb\n\nc"]);
-        assert_eq!(lines, [Line::Is(b"a".to_vec()), Line::TooLong, Line::Is(b"b".to_vec())]);
+        assert_eq!(lines, [WatchLine::Complete(b"a".to_vec()), WatchLine::TooLong, WatchLine::Complete(b"b".to_vec())]);
         let whole = [long.as_slice(), b"\nb\n"].concat();
-        assert_eq!(cut(&[&whole]), [Line::TooLong, Line::Is(b"b".to_vec())]);
+        assert_eq!(cut(&[&whole]), [WatchLine::TooLong, WatchLine::Complete(b"b".to_vec())]);
     }
 
     proptest! {
@@ -203,8 +203,8 @@ mod tests {
             let pieces: Vec<&[u8]> = at.windows(2).map(|w| &text.as_bytes()[w[0]..w[1]]).collect();
             let mut expected: Vec<&str> = text.split('\n').collect();
             expected.pop();
-            let expected: Vec<Line> =
-                expected.into_iter().filter(|l| !l.is_empty()).map(|l| Line::Is(l.as_bytes().to_vec())).collect();
+            let expected: Vec<WatchLine> =
+                expected.into_iter().filter(|l| !l.is_empty()).map(|l| WatchLine::Complete(l.as_bytes().to_vec())).collect();
             prop_assert_eq!(cut(&pieces), expected);
         }
     }

@@ -7,13 +7,13 @@ use http::{Request, Response, StatusCode};
 use kube::client::Body;
 use serde::Deserialize;
 
-use super::super::{Attempt, Failure, LeftOut, Outlet};
+use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::ApiAccess;
-use super::access::Way;
-use super::answer::{Ended, failed, malformed, refused};
-use super::stream::{Broken, Line, Lines, Pieces, whole};
-use super::trouble::{late, unanswered};
-use super::watched::Watched;
+use super::access::ApiConnection;
+use super::body::{BodyChunks, BodyError, WatchLine, WatchLines, whole};
+use super::connection_error::{request_failed, timed_out};
+use super::resource::WatchedResource;
+use super::response::{ApiError, failed, malformed, refused};
 use crate::decode::{
     DecodeError, Item, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
 };
@@ -36,23 +36,23 @@ const NO_LIST: &str = "the answer is not a list";
 
 /// Deadlines of a list and its watch.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct WatchTimings {
     /// Longest wait for an answer to begin.
     pub answer: Duration,
     /// Longest time for a page of a list to come in.
     pub page: Duration,
     /// How long a watch is asked to last, in whole seconds; the server ends it then.
     pub watch: Duration,
-    /// What the server may be late in ending it.
+    /// What the server may be timed_out in ending it.
     pub slack: Duration,
     /// A watch that is silent for longer is dead, where the server sends bookmarks (every minute). Of events it sends
     /// none: there is no cache of them that would know.
     pub silence: Duration,
-    /// A watch that ends sooner and has said nothing is a failure: something on the way ends it.
+    /// A watch that ends sooner and has said nothing is a failure: something on the conn ends it.
     pub short: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchTimings {
     fn default() -> Self {
         Self {
             answer: Duration::from_secs(15),
@@ -68,8 +68,8 @@ impl Default for Pace {
 /// Lists and watches one thing.
 pub struct ListWatch {
     access: ApiAccess,
-    what: Watched,
-    pace: Pace,
+    what: WatchedResource,
+    timings: WatchTimings,
     /// Version to go on from; None when everything must be listed.
     version: Option<String>,
     /// A list has begun, and no watch has brought anything since: to list again would bring the same.
@@ -82,97 +82,105 @@ pub struct ListWatch {
 
 impl ListWatch {
     /// A source of `what`.
-    pub fn new(access: ApiAccess, what: Watched) -> Self {
-        Self { access, what, pace: Pace::default(), version: None, fresh: false, bookmarks: false, denied: false }
+    pub fn new(access: ApiAccess, what: WatchedResource) -> Self {
+        Self {
+            access,
+            what,
+            timings: WatchTimings::default(),
+            version: None,
+            fresh: false,
+            bookmarks: false,
+            denied: false,
+        }
     }
 
     /// With other deadlines.
     #[must_use]
-    pub fn pace(self, pace: Pace) -> Self {
-        Self { pace, ..self }
+    pub fn with_timings(self, timings: WatchTimings) -> Self {
+        Self { timings, ..self }
     }
 
     /// Runs until something fails. At once and once only, an expired version is followed by a new list, a 401 by a new
     /// client.
-    async fn run(&mut self, out: &mut Outlet) -> Failure {
+    async fn run(&mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
-            let way = match self.access.way().await {
-                Ok(way) => way,
+            let conn = match self.access.connection().await {
+                Ok(conn) => conn,
                 Err(failure) => return failure,
             };
-            out.verified(way.verified).await;
-            match self.round(&way, out).await {
+            out.set_verified(conn.verified).await;
+            match self.round(&conn, out).await {
                 // What was left out comes with the next list, if there is room for it now.
-                Ok(()) if out.wants_list() => self.version = None,
+                Ok(()) if out.needs_list() => self.version = None,
                 Ok(()) => {}
-                Err(Ended::Expired) if !self.fresh => self.version = None,
-                Err(Ended::Expired) => {
+                Err(ApiError::Expired) if !self.fresh => self.version = None,
+                Err(ApiError::Expired) => {
                     let fix = "the API server forgets faster than it can be read, or several that differ answer";
-                    return failed(&self.what, &way, "410 Gone, right after the list", ErrorKind::Other, fix);
+                    return failed(&self.what, &conn, "410 Gone, right after the list", ErrorKind::Other, fix);
                 }
-                Err(Ended::Unauthorized(failure)) => {
-                    self.access.forget(&way).await;
+                Err(ApiError::Unauthorized(failure)) => {
+                    self.access.discard(&conn).await;
                     // The files may have been rotated meanwhile.
                     if std::mem::replace(&mut self.denied, true) {
                         return failure;
                     }
                 }
-                Err(Ended::Failed(failure) | Ended::Absent(failure)) => return failure,
+                Err(ApiError::Failed(failure) | ApiError::NotFound(failure)) => return failure,
             }
         }
     }
 
     /// What is read by its name, whole; None when there is none.
-    pub(super) async fn one(&mut self) -> Result<Option<Object>, Failure> {
+    pub(super) async fn one(&mut self) -> Result<Option<Object>, SourceFailure> {
         loop {
-            let way = self.access.way().await?;
-            match self.one_by(&way).await {
+            let conn = self.access.connection().await?;
+            match self.one_by(&conn).await {
                 Ok(object) => return Ok(Some(object)),
-                Err(Ended::Absent(_)) => return Ok(None),
-                Err(Ended::Unauthorized(failure)) => {
-                    self.access.forget(&way).await;
+                Err(ApiError::NotFound(_)) => return Ok(None),
+                Err(ApiError::Unauthorized(failure)) => {
+                    self.access.discard(&conn).await;
                     if std::mem::replace(&mut self.denied, true) {
                         return Err(failure);
                     }
                 }
-                Err(Ended::Failed(failure)) => return Err(failure),
-                Err(Ended::Expired) => {
-                    return Err(failed(&self.what, &way, "410 Gone", ErrorKind::Other, ""));
+                Err(ApiError::Failed(failure)) => return Err(failure),
+                Err(ApiError::Expired) => {
+                    return Err(failed(&self.what, &conn, "410 Gone", ErrorKind::Other, ""));
                 }
             }
         }
     }
 
-    async fn one_by(&mut self, way: &Way) -> Result<Object, Ended> {
+    async fn one_by(&mut self, conn: &ApiConnection) -> Result<Object, ApiError> {
         const NO_OBJECT: &str = "the answer is not what was asked for";
-        let response = self.get(way, "").await?;
-        let body = whole(response, MAX_ITEM, self.pace.page).await.map_err(|e| self.broken(way, e))?;
+        let response = self.get(conn, "").await?;
+        let body = whole(response, MAX_ITEM, self.timings.page).await.map_err(|e| self.broken(conn, e))?;
         let found = String::from_utf8(body).ok().and_then(|body| objects(&body).ok()?.into_iter().next());
-        found.ok_or_else(|| malformed(&self.what, way, NO_OBJECT))
+        found.ok_or_else(|| malformed(&self.what, conn, NO_OBJECT))
     }
 
     /// A list, if one is needed, and one watch.
-    async fn round(&mut self, way: &Way, out: &mut Outlet) -> Result<(), Ended> {
+    async fn round(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<(), ApiError> {
         let version = match &self.version {
             Some(version) => version.clone(),
-            None => self.list(way, out).await?,
+            None => self.list(conn, out).await?,
         };
         self.version = Some(version.clone());
         let began = Instant::now();
-        let said = self.watch(way, &version, out).await?;
-        if said == 0 && began.elapsed() < self.pace.short {
-            let fix = "a proxy or a load balancer on the way ends what does not speak at once";
-            return Err(Ended::Failed(failed(&self.what, way, "the watch ended at once", ErrorKind::Other, fix)));
+        let said = self.watch(conn, &version, out).await?;
+        if said == 0 && began.elapsed() < self.timings.short {
+            let fix = "a proxy or a load balancer on the conn ends what does not speak at once";
+            return Err(ApiError::Failed(failed(&self.what, conn, "the watch ended at once", ErrorKind::Other, fix)));
         }
         Ok(())
     }
 
-    async fn get(&mut self, way: &Way, query: &str) -> Result<Response<Body>, Ended> {
+    async fn get(&mut self, conn: &ApiConnection, query: &str) -> Result<Response<Body>, ApiError> {
         let request = Request::get(self.what.uri(query)).body(Body::empty());
-        let request = request.map_err(|e| malformed(&self.what, way, &e.to_string()))?;
-        let response = match tokio::time::timeout(self.pace.answer, way.client.send(request)).await {
-            Err(_) => return Err(Ended::Failed(late(&self.what.request(), way, self.pace.answer))),
-            Ok(Err(error)) => return Err(Ended::Failed(unanswered(&self.what.request(), way, &error))),
+        let request = request.map_err(|e| malformed(&self.what, conn, &e.to_string()))?;
+        let response = match tokio::time::timeout(self.timings.answer, conn.client.send(request)).await {
+            Err(_) => return Err(ApiError::Failed(timed_out(&self.what.request(), conn, self.timings.answer))),
+            Ok(Err(error)) => return Err(ApiError::Failed(request_failed(&self.what.request(), conn, &error))),
             Ok(Ok(response)) => response,
         };
         if response.status() == StatusCode::OK {
@@ -180,22 +188,22 @@ impl ListWatch {
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = whole(response, MAX_REFUSAL, self.pace.answer).await.unwrap_or_default();
-        Err(refused(&self.what, way, status, &headers, &body))
+        let body = whole(response, MAX_REFUSAL, self.timings.answer).await.unwrap_or_default();
+        Err(refused(&self.what, conn, status, &headers, &body))
     }
 
     /// Lists everything as a new epoch; gives the version to watch from. Nothing is said before the first object is there.
-    async fn list(&mut self, way: &Way, out: &mut Outlet) -> Result<String, Ended> {
+    async fn list(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<String, ApiError> {
         self.fresh = true;
-        let mut list = ListUnderWay { pages: 0, read: 0, begun: false };
+        let mut list = ListProgress { pages: 0, read: 0, begun: false };
         let mut query = format!("limit={PAGE}");
         loop {
-            let page = self.page(way, &query, &mut list, out).await?;
-            let Page { head, whole } = page;
+            let page = self.page(conn, &query, &mut list, out).await?;
+            let ListPage { head, whole } = page;
             list.pages += 1;
             list.begin(out).await;
             if let Some(count) = head.remaining_item_count {
-                out.say(Fact::Remaining { count }).await;
+                out.emit(Fact::Remaining { count }).await;
             }
             let more = Some(head.more).filter(|more| !more.is_empty());
             match more {
@@ -203,7 +211,7 @@ impl ListWatch {
                 more => {
                     if more.is_some() || !whole {
                         let rest = head.remaining_item_count.unwrap_or(1).max(1);
-                        out.leave_out(rest, LeftOut::List).await;
+                        out.leave_out(rest, OmitReason::List).await;
                     }
                     out.end_epoch().await;
                     return Ok(head.resource_version);
@@ -213,12 +221,18 @@ impl ListWatch {
     }
 
     /// Reads one page, and says its objects as they come in.
-    async fn page(&mut self, way: &Way, query: &str, list: &mut ListUnderWay, out: &mut Outlet) -> Result<Page, Ended> {
-        let no_list = |what: &Watched| malformed(what, way, NO_LIST);
-        let mut pieces = Pieces::new(self.get(way, query).await?, self.pace.page);
+    async fn page(
+        &mut self,
+        conn: &ApiConnection,
+        query: &str,
+        list: &mut ListProgress,
+        out: &mut ObservationSink,
+    ) -> Result<ListPage, ApiError> {
+        let no_list = |what: &WatchedResource| malformed(what, conn, NO_LIST);
+        let mut pieces = BodyChunks::new(self.get(conn, query).await?, self.timings.page);
         let (mut splitter, mut checked) = (ListSplitter::default(), false);
         let mut found = Vec::new();
-        while let Some(piece) = pieces.next().await.map_err(|e| self.broken(way, e))? {
+        while let Some(piece) = pieces.next().await.map_err(|e| self.broken(conn, e))? {
             list.read = list.read.saturating_add(piece.len());
             for part in piece.chunks(PART) {
                 let mut take = |raw: Item<'_>| {
@@ -232,40 +246,40 @@ impl ListWatch {
                 if !std::mem::replace(&mut checked, true) && splitter.kind().is_some_and(|k| !k.ends_with("List")) {
                     return Err(no_list(&self.what));
                 }
-                out.live().await;
+                out.set_live().await;
                 list.begin(out).await;
                 say_all(&mut found, out).await;
             }
             // Where some are preferred, those may still come.
             let in_vain = !self.what.has_near() && out.left_out() > MAX_LEFT_OUT;
             if list.read > MAX_LIST || in_vain {
-                return Ok(Page { head: splitter.head_so_far().metadata, whole: false });
+                return Ok(ListPage { head: splitter.head_so_far().metadata, whole: false });
             }
         }
         let head = splitter.finish().map_err(|_| no_list(&self.what))?;
         if !head.kind.ends_with("List") || head.metadata.resource_version.is_empty() {
             return Err(no_list(&self.what));
         }
-        out.live().await;
-        Ok(Page { head: head.metadata, whole: true })
+        out.set_live().await;
+        Ok(ListPage { head: head.metadata, whole: true })
     }
 
     /// Watches until the server ends it; gives how many lines it brought. What comes moves the version on.
-    async fn watch(&mut self, way: &Way, version: &str, out: &mut Outlet) -> Result<u64, Ended> {
-        let seconds = self.pace.watch.as_secs().max(1);
+    async fn watch(&mut self, conn: &ApiConnection, version: &str, out: &mut ObservationSink) -> Result<u64, ApiError> {
+        let seconds = self.timings.watch.as_secs().max(1);
         let query = format!("watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}");
-        let mut lines = Lines::new(self.get(way, &query).await?);
-        out.live().await;
+        let mut lines = WatchLines::new(self.get(conn, &query).await?);
+        out.set_live().await;
         // Where there are no bookmarks, this is all that says that it still answers.
-        out.say(Fact::Alive).await;
+        out.emit(Fact::Alive).await;
         let mut said = 0;
         loop {
-            let idle = if self.bookmarks { self.pace.silence } else { self.pace.watch + self.pace.slack };
-            let line = match lines.next(idle).await.map_err(|e| self.broken(way, e))? {
-                Some(Line::Is(line)) => String::from_utf8(line).unwrap_or_default(),
-                Some(Line::TooLong) => {
+            let idle = if self.bookmarks { self.timings.silence } else { self.timings.watch + self.timings.slack };
+            let line = match lines.next(idle).await.map_err(|e| self.broken(conn, e))? {
+                Some(WatchLine::Complete(line)) => String::from_utf8(line).unwrap_or_default(),
+                Some(WatchLine::TooLong) => {
                     (said, self.fresh) = (said + 1, false);
-                    out.leave_out(1, LeftOut::Object).await;
+                    out.leave_out(1, OmitReason::Object).await;
                     continue;
                 }
                 None => return Ok(said),
@@ -281,15 +295,15 @@ impl ListWatch {
                     self.bookmarks = true;
                     Some(Fact::Alive)
                 }
-                Ok(WatchEvent::Error { code: 410, .. }) => return Err(Ended::Expired),
+                Ok(WatchEvent::Error { code: 410, .. }) => return Err(ApiError::Expired),
                 Ok(WatchEvent::Error { code, message }) => {
                     let why = format!("the watch ended: {code} {message}");
                     let fix = if message.contains("etcd") { "look at etcd" } else { "look at the API server's log" };
-                    return Err(Ended::Failed(failed(&self.what, way, &why, ErrorKind::Other, fix)));
+                    return Err(ApiError::Failed(failed(&self.what, conn, &why, ErrorKind::Other, fix)));
                 }
                 Err(DecodeError::TooLarge) => {
                     self.fresh = false;
-                    out.leave_out(1, LeftOut::Object).await;
+                    out.leave_out(1, OmitReason::Object).await;
                     continue;
                 }
                 Err(_) => None,
@@ -297,62 +311,62 @@ impl ListWatch {
             self.fresh = false;
             // An object that cannot be read costs itself alone.
             let near = self.what.is_near(line.as_bytes());
-            out.say_of(fact.unwrap_or(Fact::Unreadable { count: 1 }), near).await;
+            out.emit_near(fact.unwrap_or(Fact::Unreadable { count: 1 }), near).await;
         }
     }
 
-    fn broken(&self, way: &Way, why: Broken) -> Ended {
+    fn broken(&self, conn: &ApiConnection, why: BodyError) -> ApiError {
         match why {
-            Broken::Connection(error) => Ended::Failed(unanswered(&self.what.request(), way, &error)),
-            Broken::Late(waited) => Ended::Failed(late(&self.what.request(), way, waited)),
-            Broken::TooLong => malformed(&self.what, way, "the answer is longer than an object"),
+            BodyError::Connection(error) => ApiError::Failed(request_failed(&self.what.request(), conn, &error)),
+            BodyError::TimedOut(waited) => ApiError::Failed(timed_out(&self.what.request(), conn, waited)),
+            BodyError::TooLong => malformed(&self.what, conn, "the answer is longer than an object"),
         }
     }
 }
 
 /// One page of a list, its objects said.
-struct Page {
+struct ListPage {
     head: ListMeta,
     /// It was read to its end.
     whole: bool,
 }
 
 /// A list of several pages.
-struct ListUnderWay {
+struct ListProgress {
     pages: u32,
     read: usize,
     begun: bool,
 }
 
-impl ListUnderWay {
-    async fn begin(&mut self, out: &mut Outlet) {
+impl ListProgress {
+    async fn begin(&mut self, out: &mut ObservationSink) {
         if !std::mem::replace(&mut self.begun, true) {
             out.begin_epoch().await;
         }
     }
 }
 
-async fn say_all(found: &mut Vec<(Object, bool)>, out: &mut Outlet) {
+async fn say_all(found: &mut Vec<(Object, bool)>, out: &mut ObservationSink) {
     let (mut unreadable, mut too_large) = (0, 0);
     for (object, near) in found.drain(..) {
         match object {
             Object::Unreadable(DecodeError::TooLarge) => too_large += 1,
             object => match is(object) {
-                Some(fact) => out.say_of(fact, near).await,
+                Some(fact) => out.emit_near(fact, near).await,
                 None => unreadable += 1,
             },
         }
     }
     if unreadable > 0 {
-        out.say(Fact::Unreadable { count: unreadable }).await;
+        out.emit(Fact::Unreadable { count: unreadable }).await;
     }
     if too_large > 0 {
-        out.leave_out(too_large, LeftOut::Object).await;
+        out.leave_out(too_large, OmitReason::Object).await;
     }
 }
 
 impl Attempt for ListWatch {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         // What happened since the last attempt is not known.
         self.version = None;
         self.run(out).await

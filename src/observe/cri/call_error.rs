@@ -7,7 +7,7 @@ use std::time::Duration;
 use tonic::{Code, Status};
 
 use crate::observation::{ErrorKind, SourceError};
-use crate::observe::Failure;
+use crate::observe::SourceFailure;
 
 /// Longest part of the runtime's message that is kept, in characters.
 const MAX_MESSAGE: usize = 600;
@@ -17,23 +17,23 @@ const MAX_MESSAGE: usize = 600;
 pub(super) struct CallError {
     /// Name of the call.
     pub call: &'static str,
-    /// Why.
-    pub why: Why,
+    /// CallErrorCause.
+    pub why: CallErrorCause,
 }
 
-/// Why a call brought no answer.
+/// CallErrorCause a call brought no answer.
 #[derive(Debug)]
-pub(super) enum Why {
+pub(super) enum CallErrorCause {
     /// Its deadline passed.
-    Late(Duration),
+    TimedOut(Duration),
     /// The runtime, or the way to it, said so.
-    Answer(Box<Status>),
+    Status(Box<Status>),
 }
 
 impl CallError {
     /// The runtime does not have this service.
     pub fn is_unimplemented(&self) -> bool {
-        matches!(&self.why, Why::Answer(status) if status.code() == Code::Unimplemented)
+        matches!(&self.why, CallErrorCause::Status(status) if status.code() == Code::Unimplemented)
     }
 
     /// Nothing came in time.
@@ -43,10 +43,10 @@ impl CallError {
 
     fn kind(&self) -> ErrorKind {
         match &self.why {
-            Why::Late(_) => ErrorKind::Timeout,
+            CallErrorCause::TimedOut(_) => ErrorKind::Timeout,
             // Only what did not come from the runtime has a cause: the connection broke.
-            Why::Answer(status) if std::error::Error::source(&**status).is_some() => ErrorKind::Unreachable,
-            Why::Answer(status) => match status.code() {
+            CallErrorCause::Status(status) if std::error::Error::source(&**status).is_some() => ErrorKind::Unreachable,
+            CallErrorCause::Status(status) => match status.code() {
                 Code::DeadlineExceeded => ErrorKind::Timeout,
                 Code::PermissionDenied | Code::Unauthenticated => ErrorKind::Denied,
                 Code::Unavailable | Code::Cancelled => ErrorKind::Unreachable,
@@ -58,12 +58,12 @@ impl CallError {
     }
 
     /// The same for the source's state.
-    pub fn told(&self, endpoint: &Path) -> SourceError {
+    pub fn to_source_error(&self, endpoint: &Path) -> SourceError {
         let tried = match &self.why {
-            Why::Late(deadline) => {
+            CallErrorCause::TimedOut(deadline) => {
                 format!("{}: {}: no answer within {} s", endpoint.display(), self.call, deadline.as_secs_f32())
             }
-            Why::Answer(status) => {
+            CallErrorCause::Status(status) => {
                 let message: String = status.message().chars().take(MAX_MESSAGE).collect();
                 let cause = std::error::Error::source(&**status).map(root).filter(|cause| !message.contains(cause));
                 let cause = cause.map(|c| format!(" ({c})")).unwrap_or_default();
@@ -79,11 +79,11 @@ impl CallError {
                 "the runtime accepts connections and does not answer: the kubelet waits for it too; look at its log, and \
                  whether it is stopped or waits for a disk"
             }
-            (Why::Answer(status), _) if status.code() == Code::Unimplemented => {
+            (CallErrorCause::Status(status), _) if status.code() == Code::Unimplemented => {
                 "no CRI v1 here: in containerd's configuration, \"cri\" must not be among disabled_plugins; or the kubelet \
                  uses another runtime: --runtime-endpoint"
             }
-            (Why::Answer(status), _) if status.code() == Code::OutOfRange => {
+            (CallErrorCause::Status(status), _) if status.code() == Code::OutOfRange => {
                 "larger than 16 MiB, which is the kubelet's limit too: remove dead containers and sandboxes (crictl rm, \
                  crictl rmp)"
             }
@@ -93,9 +93,9 @@ impl CallError {
     }
 
     /// What it means for the attempt.
-    pub fn ends(&self, endpoint: &Path) -> Failure {
-        let error = self.told(endpoint);
-        if error.kind == ErrorKind::Denied { Failure::Forbidden(error) } else { Failure::Retry(error) }
+    pub fn to_failure(&self, endpoint: &Path) -> SourceFailure {
+        let error = self.to_source_error(endpoint);
+        if error.kind == ErrorKind::Denied { SourceFailure::Forbidden(error) } else { SourceFailure::Retry(error) }
     }
 }
 
@@ -113,20 +113,23 @@ mod tests {
     use super::*;
 
     fn told(status: Status) -> SourceError {
-        CallError { call: "ListContainers", why: Why::Answer(Box::new(status)) }.told(Path::new("/run/x.sock"))
+        CallError { call: "ListContainers", why: CallErrorCause::Status(Box::new(status)) }
+            .to_source_error(Path::new("/run/x.sock"))
     }
 
     #[test]
     fn kinds_and_words() {
-        let late = CallError { call: "Status", why: Why::Late(Duration::from_secs(10)) }.told(Path::new("/run/x.sock"));
+        let late = CallError { call: "Status", why: CallErrorCause::TimedOut(Duration::from_secs(10)) }
+            .to_source_error(Path::new("/run/x.sock"));
         assert_eq!(late.tried, "/run/x.sock: Status: no answer within 10 s");
         assert_eq!(late.kind, ErrorKind::Timeout);
         let off = told(Status::unimplemented("unknown service runtime.v1.RuntimeService"));
         assert!(off.fix.contains("disabled_plugins"), "{}", off.fix);
         assert_eq!(told(Status::unavailable("x")).kind, ErrorKind::Unreachable);
         assert_eq!(told(Status::out_of_range("too large")).kind, ErrorKind::Malformed);
-        let denied = CallError { call: "Version", why: Why::Answer(Box::new(Status::permission_denied("no"))) };
-        assert!(matches!(denied.ends(Path::new("/x")), Failure::Forbidden(_)));
+        let denied =
+            CallError { call: "Version", why: CallErrorCause::Status(Box::new(Status::permission_denied("no"))) };
+        assert!(matches!(denied.to_failure(Path::new("/x")), SourceFailure::Forbidden(_)));
         let long = told(Status::internal("\x1b[31m".to_owned() + &"y".repeat(9999)));
         assert!(long.tried.chars().count() < 700 && !long.tried.contains('\x1b'));
     }

@@ -3,7 +3,7 @@
 
 use reqwest::StatusCode;
 
-use super::super::Failure;
+use super::super::SourceFailure;
 use super::credential::KubeletAuth;
 use crate::decode::failure;
 use crate::observation::{ErrorKind, SourceError};
@@ -12,32 +12,32 @@ use crate::observation::{ErrorKind, SourceError};
 const ALL: [&str; 3] = ["nodes/metrics", "nodes/configz", "nodes/pods"];
 
 /// The failure that an answer means.
-pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &KubeletAuth) -> Failure {
+pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &KubeletAuth) -> SourceFailure {
     let body = body.trim();
     let denied = |fix: String| {
         let tried = failure(&format!("{what}: {}", status.as_u16()), body).tried;
-        Failure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix: fix.into() })
+        SourceFailure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix: fix.into() })
     };
     match status {
         StatusCode::UNAUTHORIZED => denied(unauthenticated(auth)),
         StatusCode::FORBIDDEN => denied(missing(body)),
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Failure::Retry(SourceError {
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => SourceFailure::Retry(SourceError {
             tried: format!("{what}: {status}").into(),
             kind: ErrorKind::Other,
             fix: "this kubelet has no such page (enableDebuggingHandlers: false), or it is no kubelet".into(),
         }),
-        _ if body.is_empty() => Failure::Retry(SourceError {
+        _ if body.is_empty() => SourceFailure::Retry(SourceError {
             tried: format!("{what}: {status}").into(),
             kind: ErrorKind::Other,
             fix: "see the kubelet's log".into(),
         }),
-        _ => Failure::Retry(failure(&format!("{what}: {}", status.as_u16()), body)),
+        _ => SourceFailure::Retry(failure(&format!("{what}: {}", status.as_u16()), body)),
     }
 }
 
 /// The kubelet serves logs and has none to serve; it says why.
-pub(super) fn not_served(what: &str, status: StatusCode, body: &str) -> Failure {
-    Failure::Retry(failure(&format!("{what}: {}", status.as_u16()), body))
+pub(super) fn not_served(what: &str, status: StatusCode, body: &str) -> SourceFailure {
+    SourceFailure::Retry(failure(&format!("{what}: {}", status.as_u16()), body))
 }
 
 fn unauthenticated(auth: &KubeletAuth) -> String {
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn an_api_server_that_is_down_is_no_missing_permission() {
         let body = "Authorization error (user=admin, verb=get, resource=nodes, subresource(s)=[metrics])\n";
-        let Failure::Retry(error) = refused("GET x", StatusCode::INTERNAL_SERVER_ERROR, body, &KubeletAuth::None)
+        let SourceFailure::Retry(error) = refused("GET x", StatusCode::INTERNAL_SERVER_ERROR, body, &KubeletAuth::None)
         else {
             panic!("not retried")
         };

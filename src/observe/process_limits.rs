@@ -16,7 +16,7 @@ const THREADS: usize = 12;
 
 /// Why there is no room, and what to do.
 #[derive(Debug)]
-pub struct NoRoom {
+pub struct LimitError {
     /// What failed.
     pub what: String,
     /// What to do about it.
@@ -27,13 +27,13 @@ pub struct NoRoom {
 ///
 /// # Errors
 /// When the process's limits do not allow that.
-pub fn check() -> Result<(), NoRoom> {
+pub fn check() -> Result<(), LimitError> {
     let files: io::Result<Vec<File>> = (0..FILES).map(|_| File::open("/dev/null")).collect();
     match files {
         Err(why) if is_limit(&why) => {
             let limit = getrlimit(Resource::Nofile).current.map_or("unlimited".into(), |limit| limit.to_string());
             let what = format!("too many open files (limit {limit}): observing a node needs {FILES} more");
-            return Err(NoRoom { what, fix: "raise the limit: ulimit -n 1024" });
+            return Err(LimitError { what, fix: "raise the limit: ulimit -n 1024" });
         }
         // A machine without /dev/null may have everything else.
         Err(_) | Ok(_) => {}
@@ -61,7 +61,7 @@ pub fn check() -> Result<(), NoRoom> {
     drop(held);
     threads.into_iter().for_each(|thread| _ = thread.join());
     match failed {
-        Some(why) => Err(NoRoom {
+        Some(why) => Err(LimitError {
             what: format!("cannot start a thread ({why}): observing a node needs {THREADS}"),
             fix: "raise the limits of processes and memory: ulimit -u 1024, ulimit -v unlimited",
         }),

@@ -4,22 +4,22 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::entries::Entries;
-use super::pace::Pace;
+use super::entries::ListEntries;
+use super::timings::CriTimings;
 use crate::observation::{Fact, Image, ImageFs};
 use crate::observe::LONGEST_RETRY;
 use crate::text::Text;
 
 /// What was said. Outlives an attempt: a new epoch says it again, and the next look says what has changed since.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct ImageInventory {
     images: BTreeMap<Text, Image>,
     fs: ImageFs,
     /// Images that there was no room for.
     pub left_out: u64,
 }
 
-impl Shelf {
+impl ImageInventory {
     /// Everything, for an epoch.
     pub fn all(&self) -> Vec<Fact> {
         let images = self.images.values().cloned().map(|image| Fact::Image(Box::new(image)));
@@ -28,9 +28,9 @@ impl Shelf {
     }
 
     /// Takes a look in, and returns what to say.
-    pub fn seen(&mut self, seen: Seen) -> Vec<Fact> {
+    pub fn apply(&mut self, seen: ImageAnswer) -> Vec<Fact> {
         match seen {
-            Seen::Images(list) => {
+            ImageAnswer::Images(list) => {
                 self.left_out = list.left_out;
                 let now: BTreeMap<_, _> = list.all.into_iter().map(|image| (image.id.clone(), image)).collect();
                 let before = std::mem::replace(&mut self.images, now);
@@ -38,8 +38,8 @@ impl Shelf {
                 let news = self.images.values().filter(|image| before.get(&image.id) != Some(*image));
                 gone.chain(news.map(|image| Fact::Image(Box::new(image.clone())))).collect()
             }
-            Seen::Fs(fs) if fs == self.fs => Vec::new(),
-            Seen::Fs(fs) => {
+            ImageAnswer::Fs(fs) if fs == self.fs => Vec::new(),
+            ImageAnswer::Fs(fs) => {
                 self.fs = fs.clone();
                 vec![Fact::ImageFs(Box::new(fs))]
             }
@@ -49,7 +49,7 @@ impl Shelf {
 
 /// What there is to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum ImageCall {
     /// ListImages.
     Images,
     /// ImageFsInfo.
@@ -58,29 +58,29 @@ pub(super) enum Look {
 
 /// What was seen.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum ImageAnswer {
     /// ListImages.
-    Images(Entries<Image>),
+    Images(ListEntries<Image>),
     /// ImageFsInfo.
     Fs(ImageFs),
 }
 
 /// How a look ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum CallOutcome {
     /// With an answer, or with a refusal.
     Answered,
     /// Given up for the lists.
-    GivenUp,
+    Canceled,
     /// Nothing came.
-    Late,
+    Failed,
     /// The runtime does not have the call.
-    Never,
+    Unimplemented,
 }
 
 /// When each look is due, in one attempt.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct ImageSchedule {
     /// None when the runtime does not have the call.
     images: Option<Instant>,
     fs: Option<Instant>,
@@ -88,36 +88,36 @@ pub(super) struct Turns {
     began: Option<Instant>,
 }
 
-impl Turns {
+impl ImageSchedule {
     pub fn new(now: Instant) -> Self {
         Self { images: Some(now), fs: Some(now), began: None }
     }
 
     /// The next look and when it is due.
-    pub fn next(&self) -> Option<(Instant, Look)> {
-        let images = self.images.map(|at| (at, Look::Images));
-        let fs = self.fs.map(|at| (at, Look::Fs));
+    pub fn next(&self) -> Option<(Instant, ImageCall)> {
+        let images = self.images.map(|at| (at, ImageCall::Images));
+        let fs = self.fs.map(|at| (at, ImageCall::Fs));
         images.into_iter().chain(fs).min_by_key(|(at, _)| *at)
     }
 
     /// An image or a container has come: images may have.
-    pub fn woken(&mut self, pace: &Pace, now: Instant) {
-        let earliest = self.began.map_or(now, |began| began + pace.images_spacing);
-        self.images = self.images.map(|at| at.min(earliest.max(now + pace.settle)));
+    pub fn woken(&mut self, timings: &CriTimings, now: Instant) {
+        let earliest = self.began.map_or(now, |began| began + timings.images_spacing);
+        self.images = self.images.map(|at| at.min(earliest.max(now + timings.settle)));
     }
 
     /// A look that began then has ended now.
-    pub fn ended(&mut self, look: Look, end: End, began: Instant, now: Instant, pace: &Pace) {
-        let rest = pace.rest_after(now.duration_since(began));
+    pub fn ended(&mut self, look: ImageCall, end: CallOutcome, began: Instant, now: Instant, timings: &CriTimings) {
+        let rest = timings.rest_after(now.duration_since(began));
         let next = match end {
-            End::Answered => Some((began + pace.images_every).max(now + rest)),
-            End::GivenUp => Some(now + pace.images_spacing),
-            End::Late => Some(now + pace.images_every.min(LONGEST_RETRY)),
-            End::Never => None,
+            CallOutcome::Answered => Some((began + timings.images_every).max(now + rest)),
+            CallOutcome::Canceled => Some(now + timings.images_spacing),
+            CallOutcome::Failed => Some(now + timings.images_every.min(LONGEST_RETRY)),
+            CallOutcome::Unimplemented => None,
         };
         match look {
-            Look::Images => (self.images, self.began) = (next, Some(now + rest)),
-            Look::Fs => self.fs = next,
+            ImageCall::Images => (self.images, self.began) = (next, Some(now + rest)),
+            ImageCall::Fs => self.fs = next,
         }
     }
 }
@@ -131,49 +131,49 @@ mod tests {
         Image { id: id.into(), tags: vec!["a:1".into()].into(), digests: Default::default(), size, pinned: false }
     }
 
-    fn images<const N: usize>(all: [Image; N]) -> Seen {
-        let mut entries = Entries::within(u64::MAX);
+    fn images<const N: usize>(all: [Image; N]) -> ImageAnswer {
+        let mut entries = ListEntries::within(u64::MAX);
         entries.all.extend(all);
-        Seen::Images(entries)
+        ImageAnswer::Images(entries)
     }
 
     #[test]
     fn only_differences_are_said() {
-        let mut shelf = Shelf::default();
-        assert!(shelf.all().is_empty() && shelf.seen(Seen::Fs(ImageFs::default())).is_empty());
-        assert_eq!(shelf.seen(images([image("a", 1), image("b", 1)])).len(), 2);
-        assert_eq!(shelf.seen(images([image("b", 1), image("a", 1)])), []);
-        let facts = shelf.seen(images([image("b", 2)]));
+        let mut inventory = ImageInventory::default();
+        assert!(inventory.all().is_empty() && inventory.apply(ImageAnswer::Fs(ImageFs::default())).is_empty());
+        assert_eq!(inventory.apply(images([image("a", 1), image("b", 1)])).len(), 2);
+        assert_eq!(inventory.apply(images([image("b", 1), image("a", 1)])), []);
+        let facts = inventory.apply(images([image("b", 2)]));
         assert_eq!(facts, [Fact::ImageGone("a".into()), Fact::Image(Box::new(image("b", 2)))]);
-        assert_eq!(shelf.all(), [Fact::Image(Box::new(image("b", 2)))]);
+        assert_eq!(inventory.all(), [Fact::Image(Box::new(image("b", 2)))]);
     }
 
     #[test]
     fn looks_are_rare_and_rarer_where_they_are_slow() {
-        let pace = Pace::default();
+        let timings = CriTimings::default();
         let zero = Instant::now();
         let at = |s: u64| zero + Duration::from_secs(s);
-        let mut turns = Turns::new(zero);
-        assert_eq!(turns.next(), Some((zero, Look::Images)));
-        turns.ended(Look::Images, End::Answered, zero, zero, &pace);
-        assert_eq!(turns.next(), Some((zero, Look::Fs)));
-        turns.ended(Look::Fs, End::Never, zero, zero, &pace);
-        assert_eq!(turns.next(), Some((at(60), Look::Images)), "nothing happens");
-        turns.woken(&pace, at(1));
-        assert_eq!(turns.next(), Some((at(15), Look::Images)), "an image soon after");
-        turns.ended(Look::Images, End::Answered, at(15), at(17), &pace);
-        turns.woken(&pace, at(18));
+        let mut turns = ImageSchedule::new(zero);
+        assert_eq!(turns.next(), Some((zero, ImageCall::Images)));
+        turns.ended(ImageCall::Images, CallOutcome::Answered, zero, zero, &timings);
+        assert_eq!(turns.next(), Some((zero, ImageCall::Fs)));
+        turns.ended(ImageCall::Fs, CallOutcome::Unimplemented, zero, zero, &timings);
+        assert_eq!(turns.next(), Some((at(60), ImageCall::Images)), "nothing happens");
+        turns.woken(&timings, at(1));
+        assert_eq!(turns.next(), Some((at(15), ImageCall::Images)), "an image soon after");
+        turns.ended(ImageCall::Images, CallOutcome::Answered, at(15), at(17), &timings);
+        turns.woken(&timings, at(18));
         assert_eq!(
             turns.next(),
-            Some((at(42), Look::Images)),
+            Some((at(42), ImageCall::Images)),
             "a slow one: a rest five times as long before the spacing"
         );
-        turns.ended(Look::Images, End::GivenUp, at(42), at(45), &pace);
-        assert_eq!(turns.next(), Some((at(60), Look::Images)));
-        turns.ended(Look::Images, End::Late, at(60), at(70), &pace);
-        assert_eq!(turns.next(), Some((at(100), Look::Images)));
-        turns.ended(Look::Images, End::Never, at(130), at(130), &pace);
-        turns.woken(&pace, at(131));
+        turns.ended(ImageCall::Images, CallOutcome::Canceled, at(42), at(45), &timings);
+        assert_eq!(turns.next(), Some((at(60), ImageCall::Images)));
+        turns.ended(ImageCall::Images, CallOutcome::Failed, at(60), at(70), &timings);
+        assert_eq!(turns.next(), Some((at(100), ImageCall::Images)));
+        turns.ended(ImageCall::Images, CallOutcome::Unimplemented, at(130), at(130), &timings);
+        turns.woken(&timings, at(131));
         assert_eq!(turns.next(), None);
     }
 }

@@ -11,7 +11,7 @@ use crate::text::Text;
 
 /// What one node has left.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NodeRoom {
+pub struct NodeCapacity {
     /// Its name.
     pub node: Text,
     /// What it offers to pods.
@@ -24,16 +24,16 @@ pub struct NodeRoom {
 
 /// The rooms of all nodes, reckoned once a snapshot, when somebody asks.
 #[derive(Clone, Debug, Default)]
-pub struct Rooms(OnceLock<Vec<NodeRoom>>);
+pub struct NodeCapacities(OnceLock<Vec<NodeCapacity>>);
 
 impl Snapshot {
     /// What every known node has left, as far as its pods are known.
-    pub fn rooms(&self) -> &[NodeRoom] {
-        self.rooms.0.get_or_init(|| reckon(self))
+    pub fn node_capacities(&self) -> &[NodeCapacity] {
+        self.node_capacities.0.get_or_init(|| reckon(self))
     }
 }
 
-fn reckon(snapshot: &Snapshot) -> Vec<NodeRoom> {
+fn reckon(snapshot: &Snapshot) -> Vec<NodeCapacity> {
     let mut promised: BTreeMap<Text, Resources> = BTreeMap::new();
     let one = Quantity::whole(1);
     for pod in snapshot.pods.values().filter_map(|facts| facts.object()) {
@@ -51,7 +51,7 @@ fn reckon(snapshot: &Snapshot) -> Vec<NodeRoom> {
         }
         let keeps_out = |effect: &str| matches!(effect, "NoSchedule" | "NoExecute");
         let closed = node.spec.unschedulable || node.spec.taints.iter().any(|t| keeps_out(&t.effect));
-        NodeRoom { node: node.metadata.name.clone(), allocatable, left, closed }
+        NodeCapacity { node: node.metadata.name.clone(), allocatable, left, closed }
     };
     snapshot.nodes.iter().map(room).collect()
 }

@@ -8,24 +8,24 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use crate::observation::{Budget, Fact, Observation, QUEUE_LOSSY_CAPACITY, Queue, Source};
 
-/// Observations that a source may have ahead of the pump.
+/// Observations that a source may have ahead of the observation_channel.
 pub const SOURCE_CHANNEL: usize = 256;
 /// Observations handed over and not yet applied.
 pub const OBSERVATIONS_WAITING: usize = 64;
 /// Log lines that wait before a backlog is held up. What is on its way then still finds room: a channel full, and one line
 /// of each log.
-const ROOMY: usize = QUEUE_LOSSY_CAPACITY / 2;
+const ROOM_FOR_BACKLOG: usize = QUEUE_LOSSY_CAPACITY / 2;
 
 /// Where sources put observations in. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Inlet(Way);
+pub struct ObservationSender(SenderKind);
 
 #[derive(Clone, Debug)]
-enum Way {
-    /// Into a pump, which bounds what is on its way in bytes.
+enum SenderKind {
+    /// Into a observation_channel, which bounds what is on its way in bytes.
     Metered { tx: mpsc::Sender<Metered>, bytes: Arc<Semaphore>, most: u64 },
     /// Straight to whoever receives.
-    Plain(mpsc::Sender<Observation>),
+    Direct(mpsc::Sender<Observation>),
 }
 
 /// An observation on its way, and the bytes that it holds until it is handed over.
@@ -35,18 +35,18 @@ struct Metered {
     bytes: OwnedSemaphorePermit,
 }
 
-impl From<mpsc::Sender<Observation>> for Inlet {
+impl From<mpsc::Sender<Observation>> for ObservationSender {
     fn from(tx: mpsc::Sender<Observation>) -> Self {
-        Self(Way::Plain(tx))
+        Self(SenderKind::Direct(tx))
     }
 }
 
-impl Inlet {
+impl ObservationSender {
     /// Puts one in; waits while there is too much on its way. Nobody may listen any more: then the program is ending.
     pub(super) async fn send(&self, observation: Observation) {
         match &self.0 {
-            Way::Plain(tx) => _ = tx.send(observation).await,
-            Way::Metered { tx, bytes, most } => {
+            SenderKind::Direct(tx) => _ = tx.send(observation).await,
+            SenderKind::Metered { tx, bytes, most } => {
                 // One that is larger than all that may be on its way goes alone.
                 let units = units(observation.fact.weight().min(*most));
                 let Ok(bytes) = Arc::clone(bytes).acquire_many_owned(units).await else { return };
@@ -58,8 +58,8 @@ impl Inlet {
     /// Ends when nobody listens any more.
     pub(super) async fn closed(&self) {
         match &self.0 {
-            Way::Plain(tx) => tx.closed().await,
-            Way::Metered { tx, .. } => tx.closed().await,
+            SenderKind::Direct(tx) => tx.closed().await,
+            SenderKind::Metered { tx, .. } => tx.closed().await,
         }
     }
 }
@@ -69,11 +69,11 @@ fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(64)).unwrap_or(u32::MAX)
 }
 
-/// The ends of a pump: what sources send into, and what the owner of the model receives from.
+/// The ends of a observation_channel: what sources send into, and what the owner of the model receives from.
 #[derive(Debug)]
-pub struct Pump {
-    /// For [`super::Outlet`]s.
-    pub tx: Inlet,
+pub struct ObservationChannel {
+    /// For [`super::ObservationSink`]s.
+    pub tx: ObservationSender,
     /// For the owner of the model.
     pub rx: mpsc::Receiver<Observation>,
     /// Whether there is room for a backlog.
@@ -81,19 +81,19 @@ pub struct Pump {
 }
 
 /// Makes the channels and the task between them; the task ends when either side is gone.
-pub fn pump() -> (Pump, impl Future<Output = ()> + Send) {
-    pump_within(Budget::default())
+pub fn observation_channel() -> (ObservationChannel, impl Future<Output = ()> + Send) {
+    observation_channel_within(Budget::default())
 }
 
 /// The same with what a budget lets be on its way.
-pub fn pump_within(budget: Budget) -> (Pump, impl Future<Output = ()> + Send) {
+pub fn observation_channel_within(budget: Budget) -> (ObservationChannel, impl Future<Output = ()> + Send) {
     let most = budget.in_flight();
     let (tx, from_sources) = mpsc::channel(SOURCE_CHANNEL);
     let (to_model, rx) = mpsc::channel(OBSERVATIONS_WAITING);
     let (roomy, room) = watch::channel(true);
     let bytes = Arc::new(Semaphore::new(units(most) as usize));
-    let tx = Inlet(Way::Metered { tx, bytes, most });
-    (Pump { tx, rx, room }, run(from_sources, to_model, roomy))
+    let tx = ObservationSender(SenderKind::Metered { tx, bytes, most });
+    (ObservationChannel { tx, rx, room }, run(from_sources, to_model, roomy))
 }
 
 async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roomy: watch::Sender<bool>) {
@@ -105,7 +105,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
         for (source, count) in queue.take_dropped() {
             *lost.entry(source).or_default() += count;
         }
-        let room = queue.lossy() < ROOMY;
+        let room = queue.lossy() < ROOM_FOR_BACKLOG;
         roomy.send_if_modified(|told| std::mem::replace(told, room) != room);
         handed.drain(..handed.len().saturating_sub(tx.max_capacity() - tx.capacity()));
         tokio::select! {
@@ -114,7 +114,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
             permit = tx.reserve(), if !queue.is_empty() => {
                 let Ok(permit) = permit else { return };
                 if let Some((observation, bytes)) = queue.pop_with() {
-                    permit.send(tell_loss(observation, &mut lost));
+                    permit.send(replace_with_loss(observation, &mut lost));
                     handed.push_back(bytes);
                 }
             }
@@ -127,7 +127,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
                 None if queue.is_empty() => return,
                 None => {
                     while let Some((observation, _)) = queue.pop_with() {
-                        if tx.send(tell_loss(observation, &mut lost)).await.is_err() {
+                        if tx.send(replace_with_loss(observation, &mut lost)).await.is_err() {
                             return;
                         }
                     }
@@ -139,7 +139,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
 }
 
 /// A loss is told in place of the next log line or span of the same source, whose number it takes.
-fn tell_loss(observation: Observation, lost: &mut BTreeMap<Source, u64>) -> Observation {
+fn replace_with_loss(observation: Observation, lost: &mut BTreeMap<Source, u64>) -> Observation {
     if !observation.fact.may_be_dropped() {
         return observation;
     }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::objects::Pod;
     use crate::observation::{LogEntry, LogKind, Time};
-    use crate::observe::{Clock, Outlet};
+    use crate::observe::{Clock, ObservationSink};
 
     #[tokio::test]
     async fn of_a_backlog_nothing_is_dropped_and_of_a_flood_what_is_dropped_is_counted() {
@@ -166,12 +166,12 @@ mod tests {
             Fact::Log(Box::new(LogEntry { at: Time::UNIX_EPOCH, severe: true, pod: "".into(), uid: "".into(), what }))
         };
         for backlog in [true, false] {
-            let (Pump { tx, mut rx, room }, pumping) = pump();
+            let (ObservationChannel { tx, mut rx, room }, pumping) = observation_channel();
             tokio::spawn(pumping);
-            let mut out = Outlet::new(Source::KubeletLog, Clock::begin(), tx).with_room(room);
+            let mut out = ObservationSink::new(Source::KubeletLog, Clock::start(), tx).with_room(room);
             let said = tokio::spawn(async move {
                 for _ in 0..LINES {
-                    if backlog { out.say_backlog(line()).await } else { out.say(line()).await }
+                    if backlog { out.emit_backlog(line()).await } else { out.emit(line()).await }
                 }
             });
             if !backlog {
@@ -202,15 +202,15 @@ mod tests {
         let budget = Budget::new(0);
         let most = usize::try_from(budget.in_flight() / pod(0).weight()).unwrap();
         assert!(most * 4 < PODS, "the test would hold them all");
-        let (Pump { tx, mut rx, .. }, pumping) = pump_within(budget);
+        let (ObservationChannel { tx, mut rx, .. }, pumping) = observation_channel_within(budget);
         tokio::spawn(pumping);
         let said = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&said);
         // As large as the share of the source never is.
-        let mut out = Outlet::new(Source::ApiEvents, Clock::begin(), tx).with_budget(Budget::new(64 << 30));
+        let mut out = ObservationSink::new(Source::ApiEvents, Clock::start(), tx).with_budget(Budget::new(64 << 30));
         tokio::spawn(async move {
             for n in 0..PODS {
-                out.say(pod(n)).await;
+                out.emit(pod(n)).await;
                 count.fetch_add(1, Ordering::Relaxed);
             }
         });

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 /// One piece of work at a time. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Aside {
+pub struct BlockingWorker {
     busy: Arc<AtomicBool>,
 }
 
@@ -25,18 +25,18 @@ impl Drop for Busy {
     }
 }
 
-impl Aside {
+impl BlockingWorker {
     /// What `work` gives; nothing when that takes longer than `deadline`, at once when the last still hangs.
     pub async fn run<T: Send + 'static>(
         &self,
         deadline: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.run_and_stay(deadline, work, || {}).await
+        self.run_and_hold(deadline, work, || {}).await
     }
 
     /// The same on a thread that stays until `stay` returns: what was begun there may be tied to it.
-    pub async fn run_and_stay<T: Send + 'static>(
+    pub async fn run_and_hold<T: Send + 'static>(
         &self,
         deadline: Duration,
         work: impl FnOnce() -> T + Send + 'static,
@@ -58,7 +58,7 @@ impl Aside {
                 stay();
             }
         };
-        thread::Builder::new().name("aside".into()).spawn(run).ok()?;
+        thread::Builder::new().name("worker".into()).spawn(run).ok()?;
         timeout(deadline, rx).await.ok()?.ok()
     }
 }
@@ -69,20 +69,20 @@ mod tests {
 
     #[tokio::test]
     async fn what_hangs_is_left_behind_and_not_begun_again() {
-        let aside = Aside::default();
+        let worker = BlockingWorker::default();
         let patience = Duration::from_secs(10);
-        assert_eq!(aside.run(patience, || 1).await, Some(1));
+        assert_eq!(worker.run(patience, || 1).await, Some(1));
         let (free, held) = std::sync::mpsc::channel::<()>();
-        assert_eq!(aside.run(Duration::from_millis(20), move || held.recv().is_ok()).await, None);
-        assert_eq!(aside.run(patience, || 2).await, None, "the first still hangs");
-        assert_eq!(Aside::default().run(patience, || 3).await, Some(3), "others do not");
+        assert_eq!(worker.run(Duration::from_millis(20), move || held.recv().is_ok()).await, None);
+        assert_eq!(worker.run(patience, || 2).await, None, "the first still hangs");
+        assert_eq!(BlockingWorker::default().run(patience, || 3).await, Some(3), "others do not");
         drop(free);
         let mut freed = None;
         while freed.is_none() {
-            freed = aside.run(patience, || 4).await;
+            freed = worker.run(patience, || 4).await;
         }
         assert_eq!(freed, Some(4));
-        let lost: Option<()> = aside.run(patience, || std::panic::resume_unwind(Box::new(()))).await;
-        assert_eq!((lost, aside.run(patience, || 5).await), (None, Some(5)));
+        let lost: Option<()> = worker.run(patience, || std::panic::resume_unwind(Box::new(()))).await;
+        assert_eq!((lost, worker.run(patience, || 5).await), (None, Some(5)));
     }
 }

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use rustls::CertificateError as Bad;
 
-use super::super::Failure;
-use super::access::Way;
+use super::super::SourceFailure;
+use super::access::ApiConnection;
 use crate::observation::{ErrorKind, SourceError};
 
 /// The request brought no answer, or the answer broke off.
-pub(super) fn unanswered(request: &str, way: &Way, error: &(dyn Error + 'static)) -> Failure {
+pub(super) fn request_failed(request: &str, conn: &ApiConnection, error: &(dyn Error + 'static)) -> SourceFailure {
     let causes = causes(error);
     let cause = causes.last().map(ToString::to_string).unwrap_or_default();
-    let (kind, fix) = remedy(&causes, &cause, &way.server, way.names_ca);
-    let tried = format!("{} at {}: {cause}", request, way.server).into();
-    Failure::Retry(SourceError { tried, kind, fix: fix.into() })
+    let (kind, fix) = remedy(&causes, &cause, &conn.server, conn.names_ca);
+    let tried = format!("{} at {}: {cause}", request, conn.server).into();
+    SourceFailure::Retry(SourceError { tried, kind, fix: fix.into() })
 }
 
 /// Nothing came in time.
-pub(super) fn late(request: &str, way: &Way, waited: Duration) -> Failure {
-    let tried = format!("{} at {}: no answer within {} s", request, way.server, waited.as_secs_f32()).into();
+pub(super) fn timed_out(request: &str, conn: &ApiConnection, waited: Duration) -> SourceFailure {
+    let tried = format!("{} at {}: no answer within {} s", request, conn.server, waited.as_secs_f32()).into();
     let fix = "the API server hangs, or packets to it are dropped".into();
-    Failure::Retry(SourceError { tried, kind: ErrorKind::Timeout, fix })
+    SourceFailure::Retry(SourceError { tried, kind: ErrorKind::Timeout, fix })
 }
 
 /// Every error below `error`, outermost first; what an `io::Error` wraps is not its source, and is looked at all the
@@ -62,7 +62,7 @@ fn remedy(causes: &[&(dyn Error + 'static)], cause: &str, server: &str, names_ca
     }
     let closed = [io::ErrorKind::ConnectionReset, io::ErrorKind::UnexpectedEof, io::ErrorKind::BrokenPipe];
     if closed.into_iter().any(io) {
-        return (ErrorKind::Unreachable, "the API server or something on the way to it closed the connection".into());
+        return (ErrorKind::Unreachable, "the API server or something on the conn to it closed the connection".into());
     }
     (ErrorKind::Unreachable, format!("see whether {server} can be reached from this node"))
 }

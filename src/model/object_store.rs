@@ -11,7 +11,7 @@ use crate::text::Text;
 
 /// A value as its source last said it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Held<T> {
+pub struct StoredObject<T> {
     /// The value.
     pub value: Arc<T>,
     /// When this source first said it under this key.
@@ -24,20 +24,20 @@ pub struct Held<T> {
 
 /// Everything one source lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Listing<T> {
-    items: BTreeMap<Text, Held<T>>,
+pub struct ObjectStore<T> {
+    items: BTreeMap<Text, StoredObject<T>>,
     epoch: u32,
     /// At least one full listing has ended: absence means something.
     complete: bool,
 }
 
-impl<T> Default for Listing<T> {
+impl<T> Default for ObjectStore<T> {
     fn default() -> Self {
         Self { items: BTreeMap::new(), epoch: 0, complete: false }
     }
 }
 
-impl<T: PartialEq> Listing<T> {
+impl<T: PartialEq> ObjectStore<T> {
     /// Takes a value in. True when that changed anything that can be seen.
     pub fn upsert(&mut self, key: &Text, value: T, stamp: &Stamp) -> bool {
         match self.items.get_mut(key) {
@@ -51,7 +51,8 @@ impl<T: PartialEq> Listing<T> {
                 true
             }
             None => {
-                let held = Held { value: Arc::new(value), first: stamp.wall, changed: stamp.wall, epoch: stamp.epoch };
+                let held =
+                    StoredObject { value: Arc::new(value), first: stamp.wall, changed: stamp.wall, epoch: stamp.epoch };
                 self.items.insert(key.clone(), held);
                 true
             }
@@ -59,7 +60,7 @@ impl<T: PartialEq> Listing<T> {
     }
 
     /// Takes a value out.
-    pub fn remove(&mut self, key: &str) -> Option<Held<T>> {
+    pub fn remove(&mut self, key: &str) -> Option<StoredObject<T>> {
         self.items.remove(key)
     }
 
@@ -69,7 +70,7 @@ impl<T: PartialEq> Listing<T> {
     }
 
     /// The full listing ended: takes out what it did not say, and returns it.
-    pub fn end(&mut self) -> Vec<(Text, Held<T>)> {
+    pub fn end(&mut self) -> Vec<(Text, StoredObject<T>)> {
         self.complete = true;
         let epoch = self.epoch;
         let gone: Vec<Text> =
@@ -88,12 +89,12 @@ impl<T: PartialEq> Listing<T> {
     }
 
     /// The value under a key.
-    pub fn get(&self, key: &str) -> Option<&Held<T>> {
+    pub fn get(&self, key: &str) -> Option<&StoredObject<T>> {
         self.items.get(key)
     }
 
     /// Everything, by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&Text, &Held<T>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Text, &StoredObject<T>)> {
         self.items.iter()
     }
 
@@ -117,7 +118,7 @@ mod tests {
     fn an_epoch_takes_out_what_it_did_not_say() {
         let at = |s| Time::from_timestamp(s, 0).unwrap();
         let mut seq = Sequencer::new(Source::Cri);
-        let mut listing = Listing::default();
+        let mut listing = ObjectStore::default();
         let (a, b): (Text, Text) = ("a".into(), "b".into());
         listing.begin(seq.next_epoch(0, at(0)).epoch);
         assert!(listing.upsert(&a, 1, &seq.stamp(1, at(1))));

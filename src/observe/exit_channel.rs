@@ -12,7 +12,7 @@ const WAITING: usize = 128;
 
 /// A container that ended with a code other than 0.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct FailedExit {
     /// Namespace of its pod.
     pub namespace: Text,
     /// Name of its pod.
@@ -27,16 +27,16 @@ pub struct Ended {
 
 /// What is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum ExitUpdate {
     /// One has ended.
-    Ended(Ended),
+    Failed(FailedExit),
     /// Of what had ended by now all was told, as far as it is known.
-    All,
+    Complete,
     /// The runtime does not answer.
-    Away,
+    RuntimeDown,
 }
 
 /// The ends of the way between the two.
-pub fn ends() -> (mpsc::Sender<Told>, mpsc::Receiver<Told>) {
+pub fn exit_channel() -> (mpsc::Sender<ExitUpdate>, mpsc::Receiver<ExitUpdate>) {
     mpsc::channel(WAITING)
 }

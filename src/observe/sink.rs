@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::Clock;
-use super::pump::Inlet;
+use super::channel::ObservationSender;
 use crate::observation::{
     Admission, Budget, Call, ErrorKind, Fact, Ledger, Observation, Sequencer, Source, SourceError, SourceState, size,
 };
 
 /// Why objects are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum OmitReason {
     /// The source's share of memory is full.
     Share,
     /// A single object is larger than is read.
@@ -24,41 +24,41 @@ pub enum LeftOut {
 
 /// One source's way out. Waits when the channel is full: a source reads no faster than the pump takes.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct ObservationSink {
     source: Source,
     sequencer: Sequencer,
     clock: Clock,
-    tx: Inlet,
+    tx: ObservationSender,
     state: Option<SourceState>,
     verified: bool,
     /// Whether more may come that would be dropped where it must wait; none says that nothing is dropped.
     room: Option<watch::Receiver<bool>>,
     budget: Budget,
     ledger: Ledger,
-    left: Left,
+    left: Omitted,
 }
 
 /// What was left out.
 #[derive(Debug, Default)]
-struct Left {
+struct Omitted {
     /// Facts that the share had no room for, and objects of a watch that were too large, since the last list began.
     facts: u64,
     /// Of the last list of a source that keeps its own.
     listed: u64,
-    why: Option<LeftOut>,
+    why: Option<OmitReason>,
     /// The count is reported again when it is this high.
     next: u64,
 }
 
-impl Left {
+impl Omitted {
     fn count(&self) -> u64 {
         self.facts.saturating_add(self.listed)
     }
 }
 
-impl Outlet {
+impl ObservationSink {
     /// The way out of `source`.
-    pub fn new(source: Source, clock: Clock, tx: impl Into<Inlet>) -> Self {
+    pub fn new(source: Source, clock: Clock, tx: impl Into<ObservationSender>) -> Self {
         let budget = Budget::default();
         Self {
             source,
@@ -70,11 +70,11 @@ impl Outlet {
             room: None,
             budget,
             ledger: Ledger::new(budget.share(source)),
-            left: Left::default(),
+            left: Omitted::default(),
         }
     }
 
-    /// The same into a pump that has [`super::Pump::room`] or has not.
+    /// The same into a pump that has [`super::ObservationChannel::room`] or has not.
     #[must_use]
     pub fn with_room(self, room: watch::Receiver<bool>) -> Self {
         Self { room: Some(room), ..self }
@@ -103,20 +103,20 @@ impl Outlet {
     }
 
     /// Says a fact, stamped now; what there is no room for in the source's share is left out, and the source degraded.
-    pub async fn say(&mut self, fact: Fact) {
-        self.say_of(fact, true).await;
+    pub async fn emit(&mut self, fact: Fact) {
+        self.emit_near(fact, true).await;
     }
 
     /// The same of what is about this node, or is not: where there is not room for all, the former is kept.
-    pub async fn say_of(&mut self, fact: Fact, near: bool) {
+    pub async fn emit_near(&mut self, fact: Fact, near: bool) {
         match self.ledger.admit(&fact, near) {
             Admission::Keep => self.send(fact).await,
-            Admission::LeaveOut => self.leave_out(1, LeftOut::Share).await,
+            Admission::LeaveOut => self.leave_out(1, OmitReason::Share).await,
             Admission::Forget => {
                 if let Some(gone) = fact.gone() {
                     self.send(gone).await;
                 }
-                self.leave_out(1, LeftOut::Share).await;
+                self.leave_out(1, OmitReason::Share).await;
             }
         }
     }
@@ -128,18 +128,18 @@ impl Outlet {
     }
 
     /// Says a line of a backlog, which is read faster than anybody takes it: it waits until there is room, and is not dropped.
-    pub async fn say_backlog(&mut self, fact: Fact) {
+    pub async fn emit_backlog(&mut self, fact: Fact) {
         if let Some(room) = &mut self.room {
             // Nobody listens any more: the program is ending.
             _ = room.wait_for(|room| *room).await;
         }
-        self.say(fact).await;
+        self.emit(fact).await;
     }
 
     /// A full listing begins.
     pub async fn begin_epoch(&mut self) {
         self.ledger.begin_epoch();
-        self.left = Left { listed: self.left.listed, why: self.left.why, ..Left::default() };
+        self.left = Omitted { listed: self.left.listed, why: self.left.why, ..Omitted::default() };
         let (mono, wall) = self.clock.now();
         let stamp = self.sequencer.next_epoch(mono, wall);
         self.tx.send(Observation { stamp, fact: Fact::EpochBegin }).await;
@@ -153,7 +153,7 @@ impl Outlet {
     }
 
     /// So many objects were left out for a reason that is not the share's.
-    pub async fn leave_out(&mut self, count: u64, why: LeftOut) {
+    pub async fn leave_out(&mut self, count: u64, why: OmitReason) {
         self.left.facts = self.left.facts.saturating_add(count);
         self.left.why = Some(why);
         if count > 0 && self.left.count() >= self.left.next {
@@ -162,7 +162,7 @@ impl Outlet {
     }
 
     /// So many objects of the last list were left out: of a source that lists again and again and compares by itself.
-    pub async fn left_out_of_list(&mut self, count: u64, why: LeftOut) {
+    pub async fn set_left_out_of_list(&mut self, count: u64, why: OmitReason) {
         if count > 0 {
             self.left.why = Some(why);
         }
@@ -176,7 +176,7 @@ impl Outlet {
     }
 
     /// Objects were left out for which there would be room now: another list would report them.
-    pub fn wants_list(&self) -> bool {
+    pub fn needs_list(&self) -> bool {
         self.left.facts > 0 && self.ledger.has_room()
     }
 
@@ -188,25 +188,25 @@ impl Outlet {
             _ => return,
         };
         if count == 0 {
-            return self.state(SourceState::Live { since }).await;
+            return self.set_state(SourceState::Live { since }).await;
         }
         self.left.next = count.saturating_mul(2);
         let error = self.degraded(count);
-        self.state(SourceState::Degraded { since, error }).await;
+        self.set_state(SourceState::Degraded { since, error }).await;
     }
 
     fn degraded(&self, count: u64) -> SourceError {
         let (name, share, budget) = (self.source.name(), size(self.share()), size(self.budget.bytes()));
         let objects = if count == 1 { "object" } else { "objects" };
         let (why, fix) = match self.left.why {
-            Some(LeftOut::Share) | None => (
+            Some(OmitReason::Share) | None => (
                 format!("more than {share}, the share of {name} in --max-memory {budget}"),
                 "raise --max-memory; find out what creates so many objects".to_owned(),
             ),
-            Some(LeftOut::Object) => {
+            Some(OmitReason::Object) => {
                 ("larger than a single object is read".to_owned(), "find out what creates such an object".to_owned())
             }
-            Some(LeftOut::List) => (
+            Some(OmitReason::List) => (
                 "the list is longer than is read".to_owned(),
                 "check what answers there; find out what creates so many objects".to_owned(),
             ),
@@ -216,7 +216,7 @@ impl Outlet {
     }
 
     /// Says the source's state, if it is news.
-    pub async fn state(&mut self, state: SourceState) {
+    pub async fn set_state(&mut self, state: SourceState) {
         if self.state.as_ref() != Some(&state) {
             self.state = Some(state.clone());
             self.send(Fact::SourceState(state)).await;
@@ -224,39 +224,39 @@ impl Outlet {
     }
 
     /// Says whether the certificate of who answers is verified, if it is news.
-    pub async fn verified(&mut self, verified: bool) {
+    pub async fn set_verified(&mut self, verified: bool) {
         if std::mem::replace(&mut self.verified, verified) != verified {
-            self.say(Fact::Tls { verified }).await;
+            self.emit(Fact::Tls { verified }).await;
         }
     }
 
     /// Says that the source answers, if it did not before.
-    pub async fn live(&mut self) {
+    pub async fn set_live(&mut self) {
         if !self.is_live() {
             let since = self.clock.now().1;
-            self.state(SourceState::Live { since }).await;
+            self.set_state(SourceState::Live { since }).await;
         }
     }
 
-    /// True since [`Outlet::live`] was said.
+    /// True since [`ObservationSink::set_live`] was said.
     pub fn is_live(&self) -> bool {
         matches!(self.state, Some(SourceState::Live { .. } | SourceState::Degraded { .. }))
     }
 
-    /// Says that a timed call begins; the instant goes to [`Outlet::call_end`].
-    pub async fn call_begin(&mut self, call: Call) -> Instant {
-        self.say(Fact::CallBegin(call)).await;
+    /// Says that a timed call begins; the instant goes to [`ObservationSink::end_call`].
+    pub async fn begin_call(&mut self, call: Call) -> Instant {
+        self.emit(Fact::CallBegin(call)).await;
         Instant::now()
     }
 
     /// Says how a timed call ended.
-    pub async fn call_end(&mut self, call: Call, began: Instant, error: Option<SourceError>) {
-        self.call_took(call, began.elapsed(), error).await;
+    pub async fn end_call(&mut self, call: Call, began: Instant, error: Option<SourceError>) {
+        self.record_call(call, began.elapsed(), error).await;
     }
 
     /// Says how long a call took that ended now.
-    pub async fn call_took(&mut self, call: Call, took: Duration, error: Option<SourceError>) {
+    pub async fn record_call(&mut self, call: Call, took: Duration, error: Option<SourceError>) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.say(Fact::CallEnd { call, took_us, error }).await;
+        self.emit(Fact::CallEnd { call, took_us, error }).await;
     }
 }

@@ -9,7 +9,7 @@ use crate::observation::{Source, SourceState, Time};
 
 /// A source that has not yet told all that it has to tell at first, and has not failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FirstList {
+pub struct InitialList {
     /// It answers: only the list is not whole yet.
     pub live: bool,
     /// Objects so far, of a list that comes in pages; None before the first page.
@@ -29,7 +29,7 @@ impl Model {
     }
 
     /// The sources whose first list is under way.
-    pub fn first_lists(&self) -> BTreeMap<Source, FirstList> {
+    pub fn initial_lists(&self) -> BTreeMap<Source, InitialList> {
         let mut out = BTreeMap::new();
         for (source, facts) in &self.sources {
             let live = match facts.state {
@@ -37,7 +37,7 @@ impl Model {
                 SourceState::Live { .. } | SourceState::Degraded { .. } => true,
                 _ => continue,
             };
-            if live && self.has_begun(*source) {
+            if live && self.has_listed(*source) {
                 continue;
             }
             let so_far = match source {
@@ -49,7 +49,7 @@ impl Model {
             };
             let in_flight = facts.calls.values().filter_map(|calls| calls.in_flight).min();
             let since = facts.begun.unwrap_or(facts.since);
-            out.insert(*source, FirstList { live, so_far, remaining: facts.remaining, in_flight, since });
+            out.insert(*source, InitialList { live, so_far, remaining: facts.remaining, in_flight, since });
         }
         out
     }

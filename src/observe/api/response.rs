@@ -6,9 +6,9 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use super::super::Failure;
-use super::access::Way;
-use super::watched::Watched;
+use super::super::SourceFailure;
+use super::access::ApiConnection;
+use super::resource::WatchedResource;
 use crate::observation::{ErrorKind, SourceError};
 use crate::text::Message;
 
@@ -19,15 +19,15 @@ const BUSY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Why a list or a watch ended.
 #[derive(Debug)]
-pub(super) enum Ended {
+pub(super) enum ApiError {
     /// The version is too old: list again.
     Expired,
     /// The credential was not accepted.
-    Unauthorized(Failure),
+    Unauthorized(SourceFailure),
     /// There is no object of that name; what it would mean of anything else.
-    Absent(Failure),
+    NotFound(SourceFailure),
     /// Anything else.
-    Failed(Failure),
+    Failed(SourceFailure),
 }
 
 /// What is to be done about a credential that is not accepted.
@@ -37,7 +37,7 @@ pub(super) const REFUSED_CREDENTIAL: &str =
 pub(super) const NO_API_SERVER: &str = "what answers there is not an API server";
 
 /// The message of the Status that an API server sends instead of what was asked for; empty where the body is none.
-pub(super) fn message(body: &[u8]) -> Message {
+pub(super) fn status_message(body: &[u8]) -> Message {
     #[derive(Default, Deserialize)]
     struct Status {
         #[serde(default)]
@@ -47,24 +47,37 @@ pub(super) fn message(body: &[u8]) -> Message {
 }
 
 /// What an answer other than 200 means.
-pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Ended {
-    let message = message(body);
+pub(super) fn refused(
+    what: &WatchedResource,
+    conn: &ApiConnection,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> ApiError {
+    let message = status_message(body);
     let message = message.one_line();
-    let tried: Message = format!("{} at {}: {status} {message}", what.request(), way.server).into();
+    let tried: Message = format!("{} at {}: {status} {message}", what.request(), conn.server).into();
     let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
-    let retry = |kind, fix: &str| Ended::Failed(Failure::Retry(error(kind, fix)));
+    let retry = |kind, fix: &str| ApiError::Failed(SourceFailure::Retry(error(kind, fix)));
     match status {
-        StatusCode::GONE => Ended::Expired,
-        StatusCode::UNAUTHORIZED => Ended::Unauthorized(Failure::Retry(error(ErrorKind::Denied, REFUSED_CREDENTIAL))),
-        StatusCode::FORBIDDEN => Ended::Failed(Failure::Forbidden(error(ErrorKind::Denied, &what.grant(&message)))),
+        StatusCode::GONE => ApiError::Expired,
+        StatusCode::UNAUTHORIZED => {
+            ApiError::Unauthorized(SourceFailure::Retry(error(ErrorKind::Denied, REFUSED_CREDENTIAL)))
+        }
+        StatusCode::FORBIDDEN => {
+            ApiError::Failed(SourceFailure::Forbidden(error(ErrorKind::Denied, &what.grant(&message))))
+        }
         StatusCode::TOO_MANY_REQUESTS => {
             let seconds = headers.get("retry-after").and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
             let wait = seconds.map_or(BUSY, Duration::from_secs).min(BUSY_LIMIT);
-            Ended::Failed(Failure::RetryAfter(error(ErrorKind::Other, "the API server is busy; it said when"), wait))
+            ApiError::Failed(SourceFailure::RetryAfter(
+                error(ErrorKind::Other, "the API server is busy; it said when"),
+                wait,
+            ))
         }
         // The message of a Status: an API server said so.
         StatusCode::NOT_FOUND if what.is_by_name() && !message.is_empty() => {
-            Ended::Absent(Failure::Retry(error(ErrorKind::Other, "")))
+            ApiError::NotFound(SourceFailure::Retry(error(ErrorKind::Other, "")))
         }
         StatusCode::NOT_FOUND => retry(ErrorKind::Malformed, NO_API_SERVER),
         _ if message.contains("etcd") => {
@@ -78,13 +91,19 @@ pub(super) fn refused(what: &Watched, way: &Way, status: StatusCode, headers: &H
 }
 
 /// An answer that cannot be understood.
-pub(super) fn malformed(what: &Watched, way: &Way, why: &str) -> Ended {
+pub(super) fn malformed(what: &WatchedResource, conn: &ApiConnection, why: &str) -> ApiError {
     let fix = "look at what answers there: an API server answers otherwise";
-    Ended::Failed(failed(what, way, why, ErrorKind::Malformed, fix))
+    ApiError::Failed(failed(what, conn, why, ErrorKind::Malformed, fix))
 }
 
 /// Any other failure.
-pub(super) fn failed(what: &Watched, way: &Way, why: &str, kind: ErrorKind, fix: &str) -> Failure {
-    let tried = format!("{} at {}: {why}", what.request(), way.server).into();
-    Failure::Retry(SourceError { tried, kind, fix: fix.into() })
+pub(super) fn failed(
+    what: &WatchedResource,
+    conn: &ApiConnection,
+    why: &str,
+    kind: ErrorKind,
+    fix: &str,
+) -> SourceFailure {
+    let tried = format!("{} at {}: {why}", what.request(), conn.server).into();
+    SourceFailure::Retry(SourceError { tried, kind, fix: fix.into() })
 }

@@ -6,7 +6,7 @@ use std::io;
 
 use rustls::CertificateError;
 
-use super::super::Failure;
+use super::super::SourceFailure;
 use super::super::discover::PortDoubt;
 use super::client::KubeletEndpoint;
 use super::trust::KubeletTrust;
@@ -14,21 +14,21 @@ use crate::observation::{ErrorKind, SourceError};
 use crate::text::Text;
 
 /// The request brought no answer.
-pub(super) fn unanswered(
+pub(super) fn request_failed(
     what: &str,
     error: &reqwest::Error,
     endpoint: &KubeletEndpoint,
     trust: &KubeletTrust,
-) -> Failure {
+) -> SourceFailure {
     let (kind, says, fix) = match find::<rustls::Error>(error) {
         Some(tls) => tls_fault(tls, &endpoint.node, trust),
-        None => no_connection(error, &format!("{}: the kubelet is down or uses another port", endpoint.address)),
+        None => connect_failed(error, &format!("{}: the kubelet is down or uses another port", endpoint.address)),
     };
     retry(what, kind, &says, &fix)
 }
 
 /// Kind, words and fix when TCP brought nothing; `nobody` says who is not there when a connection is refused.
-pub(super) fn no_connection(error: &reqwest::Error, nobody: &str) -> (ErrorKind, String, String) {
+pub(super) fn connect_failed(error: &reqwest::Error, nobody: &str) -> (ErrorKind, String, String) {
     const LOOK: &str = "systemctl status kubelet";
     let refused = find(error).is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::ConnectionRefused);
     if refused {
@@ -43,19 +43,19 @@ pub(super) fn no_connection(error: &reqwest::Error, nobody: &str) -> (ErrorKind,
 }
 
 /// The answer ended early.
-pub(super) fn broken_off(what: &str, length: usize, error: &reqwest::Error) -> Failure {
+pub(super) fn body_interrupted(what: &str, length: usize, error: &reqwest::Error) -> SourceFailure {
     let says = format!("the answer broke off after {length} bytes ({})", root(error));
     retry(what, ErrorKind::Malformed, &says, "the kubelet stopped while it answered, or it is no kubelet")
 }
 
 /// The answer is whole and not what it should be.
-pub(super) fn not_understood(what: &str, why: &str) -> Failure {
+pub(super) fn unexpected_body(what: &str, why: &str) -> SourceFailure {
     let fix = "look at what listens there: a kubelet answers otherwise";
     retry(what, ErrorKind::Malformed, &format!("the answer is {why}"), fix)
 }
 
 /// Nothing was sent: who listens there is not proven to be the kubelet.
-pub(super) fn not_asked(what: &str, doubt: &PortDoubt, otherwise: &str) -> Failure {
+pub(super) fn port_not_proven(what: &str, doubt: &PortDoubt, otherwise: &str) -> SourceFailure {
     const LOOK: &str = "systemctl status kubelet";
     let says = format!("not asked: {doubt}");
     match doubt {
@@ -68,8 +68,8 @@ pub(super) fn not_asked(what: &str, doubt: &PortDoubt, otherwise: &str) -> Failu
     }
 }
 
-pub(super) fn retry(what: &str, kind: ErrorKind, says: &str, fix: &str) -> Failure {
-    Failure::Retry(SourceError { tried: format!("{what}: {says}").into(), kind, fix: fix.into() })
+pub(super) fn retry(what: &str, kind: ErrorKind, says: &str, fix: &str) -> SourceFailure {
+    SourceFailure::Retry(SourceError { tried: format!("{what}: {says}").into(), kind, fix: fix.into() })
 }
 
 fn tls_fault(error: &rustls::Error, node: &Text, trust: &KubeletTrust) -> (ErrorKind, String, String) {

@@ -7,7 +7,7 @@ use crate::observation::Source;
 
 /// What is listed and watched.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct WatchedResource {
     /// Whose observations these are.
     pub source: Source,
     /// `pods`, `nodes`, `events`, `leases`.
@@ -27,7 +27,7 @@ const CORE: &str = "/api/v1";
 /// Where the kubelets renew their leases (`corev1.NamespaceNodeLease`).
 const NODE_LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease";
 
-impl Watched {
+impl WatchedResource {
     /// The pods bound to a node.
     pub fn pods(node: &str) -> Self {
         Self::of(Source::ApiPods, "pods", Some(("spec.nodeName", node)))
@@ -177,33 +177,38 @@ mod tests {
 
     #[test]
     fn requests() {
-        assert_eq!(Watched::pods("a-1.b").uri("limit=1"), "/api/v1/pods?limit=1&fieldSelector=spec.nodeName%3Da-1.b");
-        assert_eq!(Watched::unbound().uri("x=1"), "/api/v1/pods?x=1&fieldSelector=spec.nodeName%3D");
-        assert_eq!(Watched::events().uri("x=1"), "/api/v1/events?x=1");
+        assert_eq!(
+            WatchedResource::pods("a-1.b").uri("limit=1"),
+            "/api/v1/pods?limit=1&fieldSelector=spec.nodeName%3Da-1.b"
+        );
+        assert_eq!(WatchedResource::unbound().uri("x=1"), "/api/v1/pods?x=1&fieldSelector=spec.nodeName%3D");
+        assert_eq!(WatchedResource::events().uri("x=1"), "/api/v1/events?x=1");
         let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-        assert_eq!(Watched::lease("a").uri("x=1"), format!("{leases}?x=1&fieldSelector=metadata.name%3Da"));
-        assert_eq!(Watched::lease("a/b").by_name().uri("x=1"), format!("{leases}/a%2Fb"));
-        let odd = Watched::node("a&watch=1 ü").uri("x=1");
+        assert_eq!(WatchedResource::lease("a").uri("x=1"), format!("{leases}?x=1&fieldSelector=metadata.name%3Da"));
+        assert_eq!(WatchedResource::lease("a/b").by_name().uri("x=1"), format!("{leases}/a%2Fb"));
+        let odd = WatchedResource::node("a&watch=1 ü").uri("x=1");
         assert_eq!(odd, "/api/v1/nodes?x=1&fieldSelector=metadata.name%3Da%26watch%3D1%20%C3%BC");
     }
 
     #[test]
     fn grants_name_the_user_and_nothing_that_a_shell_would_run() {
         let says = |user: &str| format!("events is forbidden: User \"{user}\" cannot list resource \"events\"");
-        let fix = Watched::events().grant(&says("system:node:a"));
+        let fix = WatchedResource::events().grant(&says("system:node:a"));
         assert!(fix.starts_with("A node's own") && fix.ends_with("--user=system:node:a"), "{fix}");
-        let fix = Watched::events().grant(&says("system:serviceaccount:a:b"));
+        let fix = WatchedResource::events().grant(&says("system:serviceaccount:a:b"));
         assert!(fix.starts_with("Give") && fix.ends_with("--user=system:serviceaccount:a:b"), "{fix}");
         for odd in ["$(reboot)", "a b", "a;b", "-x", "a\nb"] {
-            assert!(Watched::events().grant(&says(odd)).ends_with("--user=USER"), "{odd}");
+            assert!(WatchedResource::events().grant(&says(odd)).ends_with("--user=USER"), "{odd}");
         }
-        assert!(Watched::events().grant("").ends_with("--user=USER"));
+        assert!(WatchedResource::events().grant("").ends_with("--user=USER"));
     }
 
     #[test]
     fn another_nodes_credential_is_told_apart() {
         let message = "pods is forbidden: User \"system:node:b\" cannot list resource \"pods\"";
-        assert!(Watched::pods("a").grant(message).contains("credential of node b, and this node is taken to be a"));
-        assert!(Watched::unbound().grant(message).contains("unscheduled pods are not visible from here"));
+        assert!(
+            WatchedResource::pods("a").grant(message).contains("credential of node b, and this node is taken to be a")
+        );
+        assert!(WatchedResource::unbound().grant(message).contains("unscheduled pods are not visible from here"));
     }
 }

@@ -8,12 +8,12 @@ use http::{Request, StatusCode};
 use kube::client::Body;
 use tokio::time::timeout;
 
-use super::super::Failure;
-use super::access::{ApiAccess, Way};
-use super::answer::{NO_API_SERVER, REFUSED_CREDENTIAL, message};
-use super::stream::{Broken, chunk, whole};
-use super::trouble::{late, unanswered};
-use super::watched::{encoded, pasted, user};
+use super::super::SourceFailure;
+use super::access::{ApiAccess, ApiConnection};
+use super::body::{BodyError, chunk, whole};
+use super::connection_error::{request_failed, timed_out};
+use super::resource::{encoded, pasted, user};
+use super::response::{NO_API_SERVER, REFUSED_CREDENTIAL, status_message};
 use crate::container_log::LogRequest;
 use crate::observation::{ErrorKind, SourceError};
 
@@ -22,30 +22,30 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// Longest refusal that is read, bytes.
 const MAX_REFUSAL: usize = 64 << 10;
 
-/// An answer under way.
-pub struct PodLog {
+/// An answer under conn.
+pub struct ApiLogStream {
     body: Body,
-    way: Way,
+    conn: ApiConnection,
     request: String,
 }
 
-impl PodLog {
+impl ApiLogStream {
     /// Asks for a log; `query` is what is asked besides the container.
-    pub async fn get(access: &ApiAccess, of: &LogRequest, query: &str) -> Result<Self, Failure> {
+    pub async fn get(access: &ApiAccess, of: &LogRequest, query: &str) -> Result<Self, SourceFailure> {
         let mut denied = false;
         loop {
-            let way = access.way().await?;
-            match Self::get_by(&way, of, query).await {
+            let conn = access.connection().await?;
+            match Self::get_by(&conn, of, query).await {
                 // The files may have been rotated meanwhile.
                 Err((StatusCode::UNAUTHORIZED, _)) if !std::mem::replace(&mut denied, true) => {
-                    access.forget(&way).await;
+                    access.discard(&conn).await;
                 }
                 other => return other.map_err(|(_, failure)| failure),
             }
         }
     }
 
-    async fn get_by(way: &Way, of: &LogRequest, query: &str) -> Result<Self, (StatusCode, Failure)> {
+    async fn get_by(conn: &ApiConnection, of: &LogRequest, query: &str) -> Result<Self, (StatusCode, SourceFailure)> {
         let [namespace, pod, container] = [&of.namespace, &of.pod, &of.container].map(|name| encoded(name));
         let uri = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&{query}");
         let request = format!("get pods/log of {}/{}", of.namespace.one_line(), of.pod.one_line());
@@ -53,30 +53,30 @@ impl PodLog {
         let sent = Request::get(uri)
             .body(Body::empty())
             .map_err(|e| none(failed(&format!("{request}: {e}"), ErrorKind::Other, "")))?;
-        let response = match timeout(ANSWER, way.client.send(sent)).await {
-            Err(_) => return Err(none(late(&request, way, ANSWER))),
-            Ok(Err(error)) => return Err(none(unanswered(&request, way, &error))),
+        let response = match timeout(ANSWER, conn.client.send(sent)).await {
+            Err(_) => return Err(none(timed_out(&request, conn, ANSWER))),
+            Ok(Err(error)) => return Err(none(request_failed(&request, conn, &error))),
             Ok(Ok(response)) => response,
         };
         let status = response.status();
         if status == StatusCode::OK {
-            return Ok(Self { body: response.into_body(), way: way.clone(), request });
+            return Ok(Self { body: response.into_body(), conn: conn.clone(), request });
         }
         let body = whole(response, MAX_REFUSAL, ANSWER).await.unwrap_or_default();
-        Err((status, refused(&request, &way.server, status, &body)))
+        Err((status, refused(&request, &conn.server, status, &body)))
     }
 
     /// The address of the server.
     pub fn server(&self) -> Arc<str> {
-        self.way.server.clone()
+        self.conn.server.clone()
     }
 
     /// The next piece; None at the end.
-    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, SourceFailure> {
         let piece = chunk(&mut self.body).await.map_err(|broken| match broken {
-            Broken::Connection(error) => unanswered(&self.request, &self.way, &error),
-            Broken::Late(waited) => late(&self.request, &self.way, waited),
-            Broken::TooLong => failed(&self.request, ErrorKind::Malformed, ""),
+            BodyError::Connection(error) => request_failed(&self.request, &self.conn, &error),
+            BodyError::TimedOut(waited) => timed_out(&self.request, &self.conn, waited),
+            BodyError::TooLong => failed(&self.request, ErrorKind::Malformed, ""),
         })?;
         Ok(piece.map(|piece| piece.to_vec()))
     }
@@ -84,8 +84,8 @@ impl PodLog {
 
 /// What an answer other than 200 means. The message of a 400 is the kubelet's: that the container waits to be started, or
 /// that there is no earlier run.
-fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Failure {
-    let message = message(body);
+fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> SourceFailure {
+    let message = status_message(body);
     let message = message.one_line();
     let tried = format!("{request} at {server}: {status} {message}");
     match status {
@@ -100,12 +100,12 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
                  kpodtrace-log --clusterrole=kpodtrace-log --user={}",
                 pasted(user)
             );
-            Failure::Forbidden(SourceError { tried: tried.into(), kind: ErrorKind::Denied, fix: fix.into() })
+            SourceFailure::Forbidden(SourceError { tried: tried.into(), kind: ErrorKind::Denied, fix: fix.into() })
         }
         StatusCode::NOT_FOUND if message.is_empty() => failed(&tried, ErrorKind::Malformed, NO_API_SERVER),
         // The pod is deleted; one of the same name is another. The API server words the kubelet's own 404 otherwise, which one
         // that was started again gives for pods that it does not know yet.
-        StatusCode::NOT_FOUND if message.starts_with("pods \"") => Failure::Off(tried.into()),
+        StatusCode::NOT_FOUND if message.starts_with("pods \"") => SourceFailure::Off(tried.into()),
         StatusCode::NOT_FOUND => {
             failed(&tried, ErrorKind::Other, "the kubelet may not know the pod yet: it is asked again")
         }
@@ -117,8 +117,8 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Fail
     }
 }
 
-fn failed(tried: &str, kind: ErrorKind, fix: &str) -> Failure {
-    Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
+fn failed(tried: &str, kind: ErrorKind, fix: &str) -> SourceFailure {
+    SourceFailure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
 }
 
 #[cfg(test)]
@@ -131,8 +131,8 @@ mod tests {
             let body = serde_json::json!({ "message": message }).to_string();
             refused("get pods/log of n/p", "https://a", StatusCode::NOT_FOUND, body.as_bytes())
         };
-        assert!(matches!(of("pods \"p\" not found"), Failure::Off(_)));
+        assert!(matches!(of("pods \"p\" not found"), SourceFailure::Off(_)));
         let relayed = of("the server could not find the requested resource ( pods/log p)");
-        assert!(matches!(&relayed, Failure::Retry(error) if error.fix.contains("asked again")), "{relayed:?}");
+        assert!(matches!(&relayed, SourceFailure::Retry(error) if error.fix.contains("asked again")), "{relayed:?}");
     }
 }

@@ -16,16 +16,16 @@ const OOM_FILE: &str = "/proc/self/oom_score_adj";
 
 /// What the process runs with from here on.
 #[derive(Debug)]
-pub struct Guest {
+pub struct ProcessPriority {
     /// Nice value.
     pub nice: io::Result<i32>,
     /// `oom_score_adj`.
     pub oom_score_adj: io::Result<i32>,
 }
 
-impl Guest {
+impl ProcessPriority {
     /// Sets both for every thread that runs. Threads and processes that are started later inherit them.
-    pub fn become_one() -> Self {
+    pub fn lower() -> Self {
         Self {
             nice: nice(),
             oom_score_adj: std::fs::write(OOM_FILE, OOM_SCORE_ADJ.to_string()).map(|()| OOM_SCORE_ADJ),
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn words_for_what_was_taken() {
         let no = || Err(io::ErrorKind::PermissionDenied.into());
-        let text = |nice, oom_score_adj| Guest { nice, oom_score_adj }.text();
+        let text = |nice, oom_score_adj| ProcessPriority { nice, oom_score_adj }.text();
         assert_eq!(text(Ok(10), Ok(1000)).unwrap(), "nice 10, oom_score_adj 1000");
         assert_eq!(text(Ok(15), no()).unwrap(), "nice 15");
         assert_eq!(text(no(), no()), None);

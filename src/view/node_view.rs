@@ -8,18 +8,18 @@ use super::{Entry, Filter, Header, PlegView, Row, Sort, Why};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::runbook::Runbook;
 
 /// The node at `now`.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct NodeView {
     /// The time that is shown: durations and countdowns refer to it.
     pub now: Time,
     /// What is known.
     pub snapshot: Arc<Snapshot>,
     /// Every pod with its place, by UID.
-    pub pods: Arc<Vec<Placed>>,
+    pub pods: Arc<Vec<LocatedPod>>,
     /// What is alarming about the node.
     pub alarms: Vec<Alarm>,
     found: Found,
@@ -27,10 +27,10 @@ pub struct Moment {
     book: Option<Arc<Runbook>>,
 }
 
-impl Moment {
+impl NodeView {
     /// Places and diagnoses what changed since `rounds` was last used.
     pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
-        let pods = Arc::new(rounds.placer.place_all(&snapshot, now));
+        let pods = Arc::new(rounds.placer.locate_all(&snapshot, now));
         let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
         let rows = Arc::new(rows(&pods, &found, rounds, now));
@@ -51,7 +51,7 @@ impl Moment {
     }
 
     /// The pod of that UID.
-    pub fn pod(&self, key: &str) -> Option<&Placed> {
+    pub fn pod(&self, key: &str) -> Option<&LocatedPod> {
         let place = self.pods.binary_search_by(|p| p.facts.key.as_str().cmp(key)).ok()?;
         self.pods.get(place)
     }
@@ -64,7 +64,7 @@ impl Moment {
     /// The same, with the node's fault that explains it.
     pub fn why(&self, key: &str) -> Option<Why> {
         let own = self.diagnosis(key)?.clone();
-        let stage = self.pod(key)?.place.stage;
+        let stage = self.pod(key)?.position.stage;
         let of_node = fault_of_node(self.book(), &self.found.node, &own, stage).cloned();
         Some(Why { own, of_node })
     }
@@ -97,16 +97,16 @@ impl Moment {
     /// The next moment at which something changes by waiting alone.
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
-        let next = self.pods.iter().filter_map(|p| p.place.next?.at);
+        let next = self.pods.iter().filter_map(|p| p.position.next?.at);
         let turns = self.pods.iter().filter_map(|p| turns_at(p, self.now));
         next.chain(turns).chain(alarm).chain(self.found.until).filter(|at| *at > self.now).min()
     }
 }
 
-fn rows(pods: &[Placed], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> {
-    let row = |p: &Placed| {
+fn rows(pods: &[LocatedPod], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> {
+    let row = |p: &LocatedPod| {
         let own = found.pods.get(&p.facts.key);
-        let of_node = own.and_then(|own| fault_of_node(rounds.book(), &found.node, own, p.place.stage));
+        let of_node = own.and_then(|own| fault_of_node(rounds.book(), &found.node, own, p.position.stage));
         Row::new(p, now).because(own.and_then(|d| d.top()), of_node)
     };
     let mut rows: Vec<Row> = pods.iter().map(row).collect();
@@ -123,8 +123,8 @@ mod tests {
     use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
     use crate::pipeline::tests::fixture::Node;
 
-    fn moment(node: &mut Node) -> Moment {
-        Moment::new(node.snapshot(), &mut Rounds::default(), node.at)
+    fn moment(node: &mut Node) -> NodeView {
+        NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
     }
 
     fn fails(node: &mut Node, source: Source, call: Call) {
@@ -173,7 +173,7 @@ mod tests {
         node.at += TimeDelta::seconds(11);
         assert_eq!(next(&mut node), "when kubelet is back");
         let moment = moment(&mut node);
-        let place = &moment.pods[0].place;
+        let place = &moment.pods[0].position;
         assert_eq!((place.next.unwrap().at, place.containers[0].retry_at), (None, None));
         let finding = moment.diagnosis("u").unwrap().top().unwrap().clone();
         assert_eq!(finding.next, place.next, "all who show it agree");
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_kubelet_where_nobody_listens_is_away_from_the_first_look() {
         let mut node = Node::new();
-        let away = |node: &mut Node| node.snapshot().kubelet_is_away(node.at);
+        let away = |node: &mut Node| node.snapshot().is_kubelet_unresponsive(node.at);
         assert!(!away(&mut node));
         fails(&mut node, Source::KubeletHealth, Call::Healthz);
         assert!(away(&mut node));

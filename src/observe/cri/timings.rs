@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Intervals and deadlines of the source.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct CriTimings {
     /// Least time between the begins of two lists, and the interval where no events are told.
     pub spacing: Duration,
     /// Longest time without a list while events are told.
@@ -28,7 +28,7 @@ pub struct Pace {
     pub details: usize,
 }
 
-impl Default for Pace {
+impl Default for CriTimings {
     fn default() -> Self {
         Self {
             spacing: Duration::from_secs(2),
@@ -47,15 +47,21 @@ impl Default for Pace {
 
 /// When the last list was asked for and answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Listed {
+pub(super) struct ListTimes {
     pub began: Instant,
     pub ended: Instant,
 }
 
-impl Pace {
+impl CriTimings {
     /// When the next list is due. `woken` is the first event since the last list began, `events` whether any are told,
     /// `again` how long after the last list what the events promised is looked for again.
-    pub(super) fn due(&self, last: Listed, woken: Option<Instant>, events: bool, again: Option<Duration>) -> Instant {
+    pub(super) fn due(
+        &self,
+        last: ListTimes,
+        woken: Option<Instant>,
+        events: bool,
+        again: Option<Duration>,
+    ) -> Instant {
         let rest = self.rest_after(last.ended.duration_since(last.began));
         let earliest = (last.began + self.spacing).max(last.ended + rest);
         let wanted = match woken {
@@ -78,12 +84,12 @@ mod tests {
 
     #[test]
     fn lists_are_spaced_and_a_slow_runtime_rests() {
-        let pace = Pace::default();
+        let timings = CriTimings::default();
         let zero = Instant::now();
         let at = |ms: u64| zero + Duration::from_millis(ms);
         let due_again = |took: u64, woken: Option<u64>, events, again| {
-            let last = Listed { began: zero, ended: at(took) };
-            pace.due(last, woken.map(at), events, again).duration_since(zero).as_millis()
+            let last = ListTimes { began: zero, ended: at(took) };
+            timings.due(last, woken.map(at), events, again).duration_since(zero).as_millis()
         };
         let due = |took, woken, events| due_again(took, woken, events, None);
         assert_eq!(due(10, None, false), 2000, "polling");
@@ -91,7 +97,7 @@ mod tests {
         assert_eq!(due(10, Some(100), true), 2000, "an event soon after a list");
         assert_eq!(due(10, Some(5000), true), 5300, "an event out of the blue");
         let again = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(due_again(10, None, true, again(4)), 4000, "a promise that was not kept");
+        assert_eq!(due_again(10, None, true, again(4)), 4000, "a expected that was not kept");
         assert_eq!(due_again(1000, None, true, again(4)), 6000, "and a runtime that is slow");
         assert_eq!(due_again(10, None, true, again(16)), 10_000, "never later than without one");
         assert_eq!(due(1000, Some(100), true), 6000, "slow: five times as long");

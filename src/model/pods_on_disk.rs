@@ -13,7 +13,7 @@ const OF_FILE: &str = "file:";
 
 /// A directory of the kubelet's for a pod that nobody lists.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Orphan {
+pub struct OrphanedPodDir {
     /// What lies in it.
     pub dir: Arc<PodDir>,
     /// When the machine first showed it.
@@ -124,7 +124,7 @@ impl Model {
             return None;
         }
         // The runtime keeps a sandbox as long as the kubelet keeps its logs: without either the pod is over.
-        if !held.value.kubelet && self.heard().cri {
+        if !held.value.kubelet && self.complete_sources().cri {
             return None;
         }
         let name = held.value.pod.split_once('/').map(|(namespace, name)| (namespace.into(), name.into()));
@@ -132,10 +132,10 @@ impl Model {
     }
 
     /// The directory of a pod that a source of pods does not list.
-    pub(super) fn orphan(&self, uid: &Text) -> Option<Orphan> {
+    pub(super) fn orphan(&self, uid: &Text) -> Option<OrphanedPodDir> {
         let held = self.pod_dirs.get(uid).filter(|held| held.value.kubelet)?;
         let is_static = self.index.static_of.contains_key(&held.value.pod);
-        self.is_denied(held.first, is_static).then(|| Orphan { dir: held.value.clone(), first: held.first })
+        self.is_denied(held.first, is_static).then(|| OrphanedPodDir { dir: held.value.clone(), first: held.first })
     }
 
     /// A source that lists pods lists none for what has been on disk since `first`. The API server may lack the mirror of
@@ -158,7 +158,7 @@ impl Model {
             let known = self.index.named.get(&name).is_some_and(|keys| keys.iter().any(|key| !is_of_file(key)));
             if !known && !self.is_denied(held.first, true) {
                 let pod = &held.value;
-                let facts = PodFacts::of_manifest(key_of_file(file), pod.clone(), self.heard());
+                let facts = PodFacts::of_manifest(key_of_file(file), pod.clone(), self.complete_sources());
                 out.insert(facts.key.clone(), facts);
             }
         }

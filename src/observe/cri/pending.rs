@@ -8,9 +8,9 @@ use futures_util::stream::{Stream, StreamExt};
 use tokio::time::sleep_until;
 
 /// An answer that may be under way.
-pub(super) type Pending<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+pub(super) type PendingFuture<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 /// Several that may be.
-pub(super) type Coming<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
+pub(super) type PendingStream<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
 
 pub(super) async fn at(instant: Instant) {
     sleep_until(instant.into()).await;
@@ -23,14 +23,14 @@ pub(super) async fn at_some(instant: Option<Instant>) {
     }
 }
 
-pub(super) async fn pending<T>(future: &mut Pending<T>) -> T {
+pub(super) async fn pending<T>(future: &mut PendingFuture<T>) -> T {
     match future {
         Some(future) => future.await,
         None => std::future::pending().await,
     }
 }
 
-pub(super) async fn coming<T>(stream: &mut Coming<T>) -> Option<T> {
+pub(super) async fn next_item<T>(stream: &mut PendingStream<T>) -> Option<T> {
     match stream {
         Some(stream) => stream.next().await,
         None => std::future::pending().await,
