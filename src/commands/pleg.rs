@@ -2,7 +2,7 @@
 //! It must not decide what is a problem: the verdict says it.
 
 use super::watch::WatchedView;
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, PlegArgs, PlegFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
 
@@ -10,7 +10,7 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     if args.watch {
         return watch(input, args);
     }
-    let moment = input::moment(input)?;
+    let moment = session::requested_view(input)?;
     match args.output {
         PlegFormat::Json => out::json(&pleg_json(&moment))?,
         PlegFormat::Text => out::text(&pleg_text(&moment))?,

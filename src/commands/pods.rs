@@ -2,7 +2,7 @@
 //! It must not decide what is a problem: the rows say it.
 
 use super::watch::WatchedView;
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{Detail, NoteNews, PodLines, node_change, notes, pod_change, pods_json, pods_table, shown};
 use crate::view::{Changes, Filter, NodeView, Sort, clock};
@@ -21,7 +21,7 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     if args.watch {
         return watch(input, args, filter);
     }
-    let moment = input::moment(input)?;
+    let moment = session::requested_view(input)?;
     let rows = shown(&moment, &filter, sort);
     let problems = rows.iter().any(|row| row.trouble.is_failing()) || !moment.alarms.is_empty();
     match args.output {

@@ -1,7 +1,7 @@
 //! Owns what a pod counts for on its node: the effective requests and limits of all its containers together.
 //! It must not look at a status: it tells what the spec asks for (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
 
-use crate::objects::{Needs, PodSpec, Resource, Resources, Rest};
+use crate::objects::{Needs, OmittedSummary, PodSpec, Resource, Resources};
 
 /// What the scheduler, admission and the ranking of evictions reckon with: app containers and sidecars together, or the
 /// largest init container with the sidecars started before it, whichever is more; then what is set for the whole pod in

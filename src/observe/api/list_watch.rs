@@ -15,7 +15,7 @@ use super::connection_error::{request_failed, timed_out};
 use super::resource::WatchedResource;
 use super::response::{ApiError, failed, malformed, refused};
 use crate::decode::{
-    DecodeError, Item, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
+    DecodeError, ListItem, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
 };
 use crate::observation::{ErrorKind, Fact};
 
@@ -235,8 +235,8 @@ impl ListWatch {
         while let Some(piece) = pieces.next().await.map_err(|e| self.broken(conn, e))? {
             list.read = list.read.saturating_add(piece.len());
             for part in piece.chunks(PART) {
-                let mut take = |raw: Item<'_>| {
-                    let near = matches!(raw, Item::Json(json) if self.what.is_near(json));
+                let mut take = |raw: ListItem<'_>| {
+                    let near = matches!(raw, ListItem::Json(json) if self.what.is_near(json));
                     found.push((item(raw, self.what.kind()), near));
                 };
                 splitter.push(part, &mut take).map_err(|_| no_list(&self.what))?;

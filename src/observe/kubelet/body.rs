@@ -5,7 +5,7 @@ use reqwest::Response;
 
 use super::super::SourceFailure;
 use super::request_error::{body_interrupted, unexpected_body};
-use crate::decode::{DecodeError, Item, ListHead, ListSplitter};
+use crate::decode::{DecodeError, ListHead, ListItem, ListSplitter};
 use crate::observation::{ErrorKind, SourceError};
 
 /// Most bytes of a body, decompressed. A page of metrics of a busy node has single megabytes, `/pods` the same.
@@ -70,7 +70,7 @@ pub(super) async fn read_prefix(mut response: Response, limit: usize) -> String 
 pub(super) async fn each_item(
     mut response: Response,
     what: &str,
-    mut take: impl FnMut(Item<'_>),
+    mut take: impl FnMut(ListItem<'_>),
 ) -> Result<Option<ListHead>, SourceFailure> {
     let (mut splitter, mut length) = (ListSplitter::default(), 0usize);
     let odd = |e: DecodeError| unexpected_body(what, &e.to_string());
