@@ -56,7 +56,7 @@ fn two_the_first_pods_come_up() {
     let m = moment("12:38:35.000");
     let web = m.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
     assert_eq!((web.position.stage, web.position.state), (Stage::Running, StageState::Active));
-    let start = web.position.step(Stage::Start).unwrap();
+    let start = web.position.progress(Stage::Start).unwrap();
     assert_eq!(start.until.map(|t| t.timestamp()), Some(at("12:38:27").timestamp()));
     assert_eq!(web.position.since, web.facts.object().unwrap().status.condition("Ready").unwrap().last_transition_time);
 }
@@ -166,7 +166,7 @@ fn a_healthy_pod_is_never_in_trouble() {
     while time < end {
         session.seek(time).unwrap();
         for row in session.moment().rows().iter().filter(|r| r.namespace == "s-healthy-web") {
-            assert!(!row.trouble.is_failing(), "{time}: {row:?}");
+            assert!(!row.health.is_failing(), "{time}: {row:?}");
         }
         time += kpodtrace::time::TimeDelta::seconds(5);
     }

@@ -5,7 +5,7 @@ use super::session::NodeSession;
 use super::watch::WatchedView;
 use super::{Failure, Outcome, out, runbook};
 use crate::cli::{DoctorArgs, Input, PlegFormat};
-use crate::report::{SourceNews, doctor_json, doctor_text, is_enough, source_text};
+use crate::report::{SourceChanges, doctor_json, doctor_text, is_enough, source_text};
 use crate::view::clock;
 
 pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
@@ -23,9 +23,9 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
 
 /// The report once, then every source whose state changes; as JSON the report each time.
 fn watch(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
-    let (mut sources, mut first) = (SourceNews::default(), true);
+    let (mut sources, mut first) = (SourceChanges::default(), true);
     super::watch::watch(given, |WatchedView { looked, moment, past }| {
-        let news = sources.news(moment);
+        let news = sources.update(moment);
         match args.output {
             _ if news.is_empty() => {}
             PlegFormat::Json => out::json_line(&doctor_json(moment, looked))?,

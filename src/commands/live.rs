@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::progress::StatusLine;
 use super::{Failure, out};
 use crate::cli::Input;
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
@@ -16,7 +16,7 @@ use crate::observe::{
     CREDENTIAL, LogReader, ObserveOptions, OpenLog, Plan, ProcessPriority, StartedSources, process_limits,
     start_sources,
 };
-use crate::report::{Looked, Try};
+use crate::report::{DiscoveryAttempt, DiscoveryResult};
 use crate::runbook::Runbook;
 use crate::session::LiveModel;
 use crate::time::Time;
@@ -44,7 +44,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 pub struct LiveSession {
     /// The model that the sources update.
     pub model: LiveModel,
-    discovery: Vec<Looked>,
+    discovery: Vec<DiscoveryResult>,
     plugin: PluginRun,
     /// Name of the node; empty if it was not found.
     pub node: String,
@@ -67,13 +67,13 @@ impl LiveSession {
     }
 
     /// What was searched for the sources. A run of a credential plugin is listed with the credential.
-    pub fn discovery(&self) -> Vec<Looked> {
+    pub fn discovery(&self) -> Vec<DiscoveryResult> {
         let mut looked = self.discovery.clone();
         if let (Some(program), Some(credential)) =
             (self.plugin.get(), looked.iter_mut().find(|looked| looked.what == CREDENTIAL))
         {
             let answer = format!("{program} was run, as configured in the kubeconfig");
-            let tried = Try { place: "credential plugin".into(), answer: answer.into(), taken: true };
+            let tried = DiscoveryAttempt { place: "credential plugin".into(), answer: answer.into(), taken: true };
             credential.tried.push(tried);
         }
         looked
@@ -104,16 +104,16 @@ impl LiveSession {
     }
 
     /// Handles a request for a container log.
-    pub fn handle_log(&mut self, ask: LogAsk) {
+    pub fn handle_log(&mut self, ask: LogCommand) {
         match ask {
-            LogAsk::Open(request) => self.open_log = Some(self.logs.open(*request)),
-            LogAsk::Older => self.open_log.iter().for_each(OpenLog::older),
-            LogAsk::Close => self.open_log = None,
+            LogCommand::Open(request) => self.open_log = Some(self.logs.open(*request)),
+            LogCommand::Older => self.open_log.iter().for_each(OpenLog::older),
+            LogCommand::Close => self.open_log = None,
         }
     }
 
     /// Updates of the container log since the last call.
-    pub fn log_news(&mut self) -> Vec<LogNews> {
+    pub fn log_news(&mut self) -> Vec<LogUpdate> {
         self.open_log.as_ref().map(OpenLog::take).unwrap_or_default()
     }
 
@@ -241,31 +241,31 @@ fn environment() -> Result<Env, Failure> {
     Ok(env)
 }
 
-fn discovery(plan: &Plan) -> Vec<Looked> {
-    let looked_for = plan.looked_for().into_iter();
+fn discovery(plan: &Plan) -> Vec<DiscoveryResult> {
+    let looked_for = plan.searches().into_iter();
     looked_for
-        .map(|(what, found, tried)| Looked {
+        .map(|(what, found, tried)| DiscoveryResult {
             what,
             found: found.map(Into::into),
             tried: tried
                 .iter()
-                .map(|t| Try { place: t.what.clone(), answer: t.answer.clone(), taken: t.taken })
+                .map(|t| DiscoveryAttempt { place: t.what.clone(), answer: t.answer.clone(), taken: t.taken })
                 .collect(),
         })
         .collect()
 }
 
 /// The scheduling priority of this process, for `doctor`.
-fn priority(guest: &ProcessPriority) -> Looked {
+fn priority(guest: &ProcessPriority) -> DiscoveryResult {
     let one = |(place, value): (&str, &std::io::Result<i32>)| {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-        Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }
+        DiscoveryAttempt { place: place.into(), answer: answer.into(), taken: value.is_ok() }
     };
-    Looked { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
+    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.results().map(one).to_vec() }
 }
 
 /// The failure on a machine without a node, with what was searched.
-fn no_node(looked: &[Looked]) -> Failure {
+fn no_node(looked: &[DiscoveryResult]) -> Failure {
     let mut what = String::from("no Kubernetes node found on this machine");
     for looked in looked {
         what.push_str(&format!("\n  {}:", looked.what));

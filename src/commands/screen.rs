@@ -7,7 +7,7 @@ use super::live::LiveSession;
 use super::session::NodeSession;
 use super::{Failure, Outcome, config, input, runbook};
 use crate::cli::{Input, ScreenArgs};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::tui::{self, Feed, Options};
 use crate::view::NodeView;
 
@@ -82,11 +82,11 @@ impl Feed for SessionFeed {
         self.stopped.as_ref().map_or(title.clone(), |failure| format!("{title}: stopped, {failure}"))
     }
 
-    fn log(&mut self, ask: LogAsk) {
+    fn log(&mut self, ask: LogCommand) {
         self.session.handle_log(ask);
     }
 
-    fn log_news(&mut self) -> Vec<LogNews> {
+    fn log_news(&mut self) -> Vec<LogUpdate> {
         self.session.log_news()
     }
 }

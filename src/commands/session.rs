@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::live::{self, LiveSession};
 use super::{Failure, input, runbook};
 use crate::cli::Input;
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::observation::Time;
-use crate::report::Looked;
+use crate::report::DiscoveryResult;
 use crate::runbook::Runbook;
 use crate::session::RecordedSession;
 use crate::time::TimeDelta;
@@ -55,7 +55,7 @@ impl NodeSession {
     }
 
     /// What was searched on this node for its sources; empty for an input.
-    pub fn discovery(&self) -> Vec<Looked> {
+    pub fn discovery(&self) -> Vec<DiscoveryResult> {
         match self {
             Self::Live(session) => session.discovery(),
             Self::Recorded(_) => Vec::new(),
@@ -110,7 +110,7 @@ impl NodeSession {
     }
 
     /// Handles a request for a container log. One log is read at a time.
-    pub fn handle_log(&mut self, ask: LogAsk) {
+    pub fn handle_log(&mut self, ask: LogCommand) {
         match self {
             Self::Live(session) => session.handle_log(ask),
             Self::Recorded(session) => session.handle_log(ask),
@@ -118,7 +118,7 @@ impl NodeSession {
     }
 
     /// Updates of the container log since the last call. Does not wait.
-    pub fn log_news(&mut self) -> Vec<LogNews> {
+    pub fn log_news(&mut self) -> Vec<LogUpdate> {
         match self {
             Self::Live(session) => session.log_news(),
             Self::Recorded(session) => session.log_news(),

@@ -17,7 +17,7 @@ use super::{Failure, Outcome, live, out, runbook};
 use crate::cli::Input;
 use crate::observation::Time;
 use crate::observe::guard;
-use crate::report::Looked;
+use crate::report::DiscoveryResult;
 use crate::view::NodeView;
 
 /// Changes within this time are combined, so that a burst costs one view.
@@ -28,7 +28,7 @@ const MAX_SHUTDOWN: Duration = Duration::from_millis(100);
 /// A view that is to be printed.
 pub struct WatchedView<'a> {
     /// What was searched for the sources; empty for an input.
-    pub looked: &'a [Looked],
+    pub looked: &'a [DiscoveryResult],
     /// The view.
     pub moment: &'a NodeView,
     /// It is of an input: its time must be printed.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::playback::{Playback, PlaybackItem};
 use super::{LogFile, RecordedLog, SessionError};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::diagnose::Rounds;
 use crate::model::Model;
 use crate::observation::{Stamp, Time};
@@ -329,21 +329,21 @@ impl RecordedSession {
     }
 
     /// Handles a request for a container log.
-    pub fn handle_log(&mut self, ask: LogAsk) {
+    pub fn handle_log(&mut self, ask: LogCommand) {
         match ask {
-            LogAsk::Open(request) => {
+            LogCommand::Open(request) => {
                 let mut log = RecordedLog::new(*request);
                 log.look(&self.moment());
                 self.log = Some(log);
             }
             // All lines of a recording are sent at once.
-            LogAsk::Older => {}
-            LogAsk::Close => self.log = None,
+            LogCommand::Older => {}
+            LogCommand::Close => self.log = None,
         }
     }
 
     /// Updates of the container log since the last call.
-    pub fn log_news(&mut self) -> Vec<LogNews> {
+    pub fn log_news(&mut self) -> Vec<LogUpdate> {
         self.log.as_mut().map(RecordedLog::take).unwrap_or_default()
     }
 }
