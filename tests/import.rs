@@ -273,7 +273,7 @@ fn leases_of_nodes_and_no_others() {
 }
 
 #[test]
-fn what_is_nothing_of_the_sort() {
+fn other_files_and_folders_are_refused() {
     let folder = tempdir("nothing");
     assert!(matches!(import(&folder), Err(ImportError::Folder { .. })));
     assert!(matches!(import(&folder.join("absent")), Err(ImportError::Read { .. })));
@@ -281,7 +281,7 @@ fn what_is_nothing_of_the_sort() {
     for text in ["", "hello", "[]", "{\"kind\":\"List\",\"items\":[]}", "{\"kind\":\"Secret\"}"] {
         std::fs::write(&file, text).unwrap();
         let error = import(&file).unwrap_err();
-        assert!(error.to_string().contains("looked for"), "{text}: {error}");
+        assert!(error.to_string().contains("not a recognised input"), "{text}: {error}");
     }
     std::fs::write(&file, [0x1f, 0x8b, 1, 2, 3]).unwrap();
     assert!(matches!(import(&file), Err(ImportError::Read { .. })));

@@ -1,6 +1,6 @@
 //! Effective requests and limits of a pod from its spec (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
 
-use crate::objects::{Needs, PodSpec, Resource, Resources, Rest};
+use crate::objects::{Needs, OmittedSummary, PodSpec, Resource, Resources};
 
 /// The requests that scheduler, admission and eviction ranking use: the sum of app containers and sidecars, or the largest
 /// init container with the sidecars started before it, whichever is larger. Pod-level requests replace that; the overhead
