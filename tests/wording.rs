@@ -63,6 +63,9 @@ const ALLOWED: &[&str] = &[
     r"there (is|are|was|were) no",
     r"no (longer|more|less|later|earlier|fewer|other|one|matter|such)",
     r"stands for",
+    // The sort order of that name.
+    r"trouble \(severity",
+    r"trouble or a column",
     r"`[^`]*`",
     r"https?://\S+",
 ];

@@ -64,7 +64,7 @@ pub struct Input {
     pub live: LiveArgs,
 }
 
-/// How to observe a live node. What is not given is discovered.
+/// How to observe a live node. Other values are discovered.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Observing this node")]
 pub struct LiveArgs {
