@@ -132,7 +132,7 @@ fn usage() {
 fn flags_of_the_screen_are_refused_with_other_commands() {
     fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["flags of the screen do not apply"]);
     fails(&["--speed", "4", "pods"], 2, &["kpodtrace --from PATH --speed 4"]);
-    fails(&["--speed", "4"], 2, &["--speed without --from", "leave --speed away"]);
+    fails(&["--speed", "4"], 2, &["--speed without --from", "omit --speed"]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_recording_shows_the_same_as_its_import() {
             assert_eq!(of(file), of(INCIDENT), "{what} at {at}");
         }
     }
-    fails(&["record", "--from", INCIDENT, "-o", file], 3, &["exists already"]);
+    fails(&["record", "--from", INCIDENT, "-o", file], 3, &["already exists"]);
     fails(&["record", "--from", INCIDENT, "-o", "/nonexistent/x.kpt"], 3, &["cannot create"]);
 }
 

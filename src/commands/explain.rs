@@ -7,8 +7,8 @@ use super::{Failure, Outcome, input, out, runbook};
 use crate::cli::{ExplainArgs, Input, ReportFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
-use crate::session::{LogFile, LogOf, Session};
-use crate::view::{Asked, Explained, NodeView, explain_all, explain_named};
+use crate::session::{LogFile, LogOf, RecordedSession};
+use crate::view::{ExplainedSubject, NodeView, SubjectName, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
     let own = runbook::own(input)?;
@@ -69,28 +69,26 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
     if input.at.is_some() {
         return Err(Failure::usage("--at does not apply to single files, which have one time", "--now TIME"));
     }
-    let pod = args.subjects.iter().find_map(|s| match Asked::read(s) {
-        Asked::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
+    let pod = args.subjects.iter().find_map(|s| match SubjectName::parse(s) {
+        SubjectName::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
         _ => None,
     });
     let mut session =
-        Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
+        RecordedSession::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
     session.diagnose_with(own);
-    for skipped in session.skipped() {
-        out::note(&format!("{}: skipped {} ({} times)", skipped.path, skipped.what, skipped.count));
-    }
+    input::note_skipped(session.skipped());
     Ok(session.moment())
 }
 
-fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
+fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubject>, Failure> {
     if args.subjects.is_empty() {
         return Ok(explain_all(moment));
     }
     let mut all = Vec::new();
     for text in &args.subjects {
-        let found = explain_named(moment, &Asked::read(text));
+        let found = explain_named(moment, &SubjectName::parse(text));
         // Logs alone do not list all objects, so any subject is accepted.
-        if has_objects(moment) && found.iter().all(Explained::is_nothing) {
+        if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
             return Err(Failure::unseen(
                 format!("no pod, node, cause or reason named {text:?}"),
                 "kpodtrace pods to list the pods, or kpodtrace explain image.not-found for a runbook entry",

@@ -48,6 +48,11 @@ impl Failure {
         Self { what: String::new(), fix: String::new(), code, silent: true }
     }
 
+    /// What failed, and why.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
     /// The exit code.
     pub fn code(&self) -> u8 {
         self.code
@@ -71,8 +76,7 @@ impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Import(error) => error.into(),
-            SessionError::Record(error) => error.into(),
-            other => Self::from_message(&other.to_string()),
+            other => Self::unseen(other.to_string(), other.remedy()),
         }
     }
 }
@@ -97,7 +101,7 @@ impl From<RunbookError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::from_message(&error.to_string())
+        Self::unseen(error.to_string(), error.remedy())
     }
 }
 
@@ -121,26 +125,18 @@ impl From<ImportError> for Failure {
     }
 }
 
-impl Failure {
-    /// From a message with the remedy after the last `; ` or `: `.
-    fn from_message(message: &str) -> Self {
-        let (what, fix) = message.rsplit_once("; ").or_else(|| message.rsplit_once(": ")).unwrap_or((message, ""));
-        Self::unseen(what, fix)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_failure_has_a_remedy_and_no_control_sequences() {
-        let failure = Failure::from_message("cannot open the recording a\x1b[31mb: no such file; check its name");
+        let failure = Failure::unseen("cannot open the recording a\x1b[31mb: no such file", "check its name");
         assert_eq!(failure.to_string(), "error: cannot open the recording ab: no such file\n  try: check its name");
         let error = RecordError::Exists { file: "x.kpt".into() };
         assert_eq!(
             Failure::from(error).to_string(),
-            "error: x.kpt exists already and is not overwritten\n  try: choose another name, or remove it first"
+            "error: x.kpt already exists and is not overwritten\n  try: choose another name, or delete the file"
         );
     }
 

@@ -17,6 +17,8 @@ mod pods;
 mod progress;
 mod record;
 mod runbook;
+mod screen;
+mod session;
 mod trusted;
 mod watch;
 
@@ -79,7 +81,7 @@ fn run(cli: &Cli) -> Result<Outcome, Failure> {
             demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.display.or(display))
         }
         Some(CliCommand::Config(args)) => config::run(&args.or(display)),
-        None => demo::screen(&cli.input, &cli.screen),
+        None => screen::run(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
             "flags of the screen do not apply to this command",
             "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii",

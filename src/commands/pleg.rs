@@ -1,6 +1,6 @@
 //! `kpodtrace pleg`: the exit code follows from the verdict of `view`.
 
-use super::watch::Look;
+use super::watch::WatchedView;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PlegArgs, ReportFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
@@ -25,8 +25,8 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
 /// Prints the report, then a line for each change; as JSON the whole report each time.
 fn watch(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     let (mut lines, mut first) = (PlegLines::default(), true);
-    super::watch::watch(input, |Look { moment, past, .. }| {
-        if lines.is_news(moment) {
+    super::watch::watch(input, |WatchedView { moment, past, .. }| {
+        if lines.needs_line(moment) {
             match args.output {
                 ReportFormat::Json => out::json_line(&pleg_json(moment))?,
                 ReportFormat::Text => {

@@ -77,7 +77,7 @@ impl Config {
         if let Some(columns) = &read.columns {
             for (i, column) in columns.get_ref().iter().enumerate() {
                 let twice = columns.get_ref()[..i].iter().any(|before| before.get_ref() == column.get_ref());
-                let wrong = Column::read(column.get_ref()).err();
+                let wrong = Column::parse(column.get_ref()).err();
                 let wrong = wrong.or_else(|| twice.then(|| format!("duplicate column {:?}", column.get_ref())));
                 if let Some(reason) = wrong {
                     return Err(position.refused(column.span(), reason));
@@ -86,9 +86,9 @@ impl Config {
         }
         position.set(&mut self.columns, read.columns, |names| match names.is_empty() {
             true => Err("columns is empty; name at least one column".to_owned()),
-            false => names.iter().map(|name| Column::read(name.get_ref())).collect(),
+            false => names.iter().map(|name| Column::parse(name.get_ref())).collect(),
         })?;
-        position.set(&mut self.sort, read.sort, |name| Sort::read(&name))?;
+        position.set(&mut self.sort, read.sort, |name| Sort::parse(&name))?;
         position.set(&mut self.filter, read.filter, |words| {
             let filter = Filter { words, ..Filter::default() };
             filter.problem().map_or(Ok(filter.words), Err)
