@@ -87,7 +87,7 @@ fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubjec
     let mut all = Vec::new();
     for text in &args.subjects {
         let found = explain_named(moment, &SubjectName::parse(text));
-        // A log alone makes no list of what there is: then the subject is taken at its word.
+        // Logs alone do not list all objects, so any subject is accepted.
         if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
             return Err(Failure::unseen(
                 format!("no pod, node, cause or reason named {text:?}"),
