@@ -27,7 +27,7 @@ const HABITS: &[(&str, &str)] = &[
     (r"complain(s|ed|t|ts|ing)?", "error, report"),
     (r"heard", "received"),
     (r"(nobody|somebody|everybody|anybody|whoever|whom)", "name the actor, or use the passive"),
-    (r"the ones? (who|that|which)", "name it"),
+    (r"the ones? who", "name it"),
     (
         r"(stands?|stood|standing) (at|in|on|beside|behind|below|above|with|where|still|alone|there|here)",
         "is at, is in",
@@ -63,6 +63,10 @@ const ALLOWED: &[&str] = &[
     r"there (is|are|was|were) no",
     r"no (longer|more|less|later|earlier|fewer|other|one|matter|such)",
     r"stands for",
+    r"well-(formed|known)",
+    // The sort order of that name.
+    r"trouble \(severity",
+    r"trouble or a column",
     r"`[^`]*`",
     r"https?://\S+",
 ];

@@ -14,15 +14,15 @@ use values::{parse_at, parse_memory, parse_named, parse_now, parse_speed, parse_
 
 const EXAMPLES: &str = "\
 Examples:
-  sudo kpodtrace                              this node, on the screen
-  sudo kpodtrace doctor                       which sources work, and how to fix the others
-  sudo kpodtrace pods --failing               the pods that have a problem, as a table
-  kpodtrace demo                              six minutes of a real node, replayed
-  kubectl get pods,events,nodes -A -o json | kpodtrace --from -    a cluster, on the screen
-  kpodtrace --failing --theme light           start with failing pods, in light colours
-  kpodtrace --from node.kpt --speed 4         replay a recording at 4 times its speed
-  kpodtrace pods --from node.kpt --failing    failing pods in a recording
-  kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time (UTC)
+  sudo kpodtrace                             the screen on this node
+  sudo kpodtrace doctor                      which sources work, and the fixes
+  sudo kpodtrace pods --failing              failing pods, as a table
+  kpodtrace demo                             replay six minutes of a real node
+  kpodtrace --failing --theme light          only failing pods, light colours
+  kpodtrace --from node.kpt --speed 4        replay a recording at 4 times speed
+  kpodtrace pods --from node.kpt --failing   failing pods in a recording
+  kpodtrace pleg --from node.kpt --at 12:42  PLEG at that time (UTC)
+  kubectl get pods,events,nodes -A -o json | kpodtrace --from -
 
 Exit codes: 0 success, 1 problems found (with --exit-code), 2 wrong usage, 3 no data available";
 
@@ -55,8 +55,8 @@ pub struct Input {
     /// Folder with additional runbook files (*.toml), besides /etc/kpodtrace/runbook.d; can be repeated
     #[arg(long, global = true, value_name = "DIR")]
     pub runbook: Vec<PathBuf>,
-    /// Memory limit, such as 512MiB or 2GiB. A source that reports more becomes degraded: objects are omitted and
-    /// counted. An input is refused if it needs more, or if it is more than twice as large once decompressed
+    /// Memory limit, such as 512MiB or 2GiB. Above it a source omits and counts objects, and an input is refused. An
+    /// input is also refused if it is more than twice as large once decompressed
     #[arg(long, global = true, value_name = "SIZE", default_value = "256MiB", value_parser = parse_memory)]
     pub max_memory: u64,
     /// How to observe this node when no input is given.
@@ -64,7 +64,7 @@ pub struct Input {
     pub live: LiveArgs,
 }
 
-/// How to observe a live node. What is not given is discovered.
+/// How to observe a live node. Other values are discovered.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Observing this node")]
 pub struct LiveArgs {
@@ -103,40 +103,38 @@ pub struct LiveArgs {
 /// Subcommands.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// List the pods with stage, state and cause; failing pods first
+    /// List pods with stage, state and cause; failing pods first
     #[command(after_help = "\
 Examples:
-  kpodtrace pods --from node.kpt                       one line per pod
-  kpodtrace pods --from node.kpt --at +90s -o wide     full reasons, 90 s after the start
-  kpodtrace pods --from node.kpt -n shop -o json       stages with evidence (docs/json.md)
-  kpodtrace pods --filter 'web !stage:running'         the same filter as on the screen
-  kpodtrace pods --sort restarts                       most restarts first; -restarts: fewest
-  sudo kpodtrace pods --watch --failing                the table, then each row that changes
-  kpodtrace pods --watch --from node.kpt -n shop       the changes in a recording, with times
-  kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing --exit-code
+  kpodtrace pods --from node.kpt                    one line per pod
+  kpodtrace pods --from node.kpt --at +90s -o wide  90 s after the start
+  kpodtrace pods -n shop -o json                    stages with evidence
+  kpodtrace pods --filter 'web !stage:running'      pods that match
+  kpodtrace pods --sort restarts                    most restarts first
+  sudo kpodtrace pods --watch --failing             then each change
+  kpodtrace pods --watch --from node.kpt            changes with times
+  kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing
 
 With --exit-code: 1 when a listed pod is failing or slow, or a node alarm is active.
-With --watch: a row is printed again when anything but its ages and countdowns changes. With --failing, a pod that
-recovers is printed once more; a deleted pod has the STATE gone. Alarms are printed to standard error.")]
+With --watch: a row is printed again when anything but its ages and countdowns changes. With --failing, a recovered pod is printed once more. A deleted pod has the STATE gone. Alarms are printed to standard error.")]
     Pods(PodsArgs),
-    /// Show the health of PLEG and the container runtime: relists, latencies, calls without a response
+    /// Show the health of PLEG and the container runtime
     #[command(after_help = "\
 Examples:
-  kpodtrace pleg --from node.kpt                       verdict, CRI list latency, relists, operations
-  kpodtrace pleg --from node.kpt --at 12:42:10 -o json
-  sudo kpodtrace pleg --watch                          the report, then a line for each change
+  kpodtrace pleg --from node.kpt  verdict, latencies, relists
+  kpodtrace pleg --from node.kpt --at 12:42:10
+  sudo kpodtrace pleg --watch     then a line for each change
 
-With --watch: a line when the verdict changes, at each scrape of the kubelet's metrics (every 10 s), and every 10 s
-while kpodtrace's own list calls return new results or do not return.
+With --watch: a line when the verdict changes, at each scrape of the kubelet's metrics (every 10 s), and every 10 s while kpodtrace's own list calls return new results or do not return.
 With --exit-code: 1 when PLEG is silent, slow or hanging, 3 without recent data.")]
     Pleg(PlegArgs),
-    /// Show the node: conditions, free resources, eviction thresholds, eviction and OOM-kill order
+    /// Show the node: conditions, resources, eviction and OOM-kill order
     #[command(after_help = "\
 Examples:
   sudo kpodtrace node
   kpodtrace node --from node.kpt -o json | jq '.eviction_order[0]'")]
     Node(NodeArgs),
-    /// List events of the node and its pods, newest first; repeated events are one row
+    /// List events of the node and its pods, newest first
     #[command(after_help = "\
 Examples:
   kpodtrace events --from node.kpt warning !probe
@@ -144,68 +142,68 @@ Examples:
 
 Exit codes: 0 success, 3 no event source available.")]
     Events(EventsArgs),
-    /// Explain a problem: cause, evidence, what happens next, what to do; or print a runbook entry
+    /// Explain pods, the node or a runbook entry: cause and what to do
     #[command(after_help = "\
 Examples:
-  sudo kpodtrace explain                               every pod with a problem, worst first
-  sudo kpodtrace explain shop/web-0                    one pod; NAME, NS/NAME, pod/NS/NAME or node/NAME
-  kpodtrace explain image.not-found                    a runbook entry; a reason such as ImagePullBackOff works too
+  sudo kpodtrace explain              every pod with a problem, worst first
+  sudo kpodtrace explain shop/web-0   one pod
+  kpodtrace explain image.not-found   a runbook entry
+  kpodtrace explain ImagePullBackOff  the entries of that reason
   kubectl get pods,events,nodes -A -o json | kpodtrace explain --from -
-  kpodtrace explain pod/shop/web-0 --from objects.json --kubelet-log kubelet.log --container-log app=app.log
+  kpodtrace explain shop/web-0 --from objects.json --kubelet-log kubelet.log
 
 With log or metrics files and without --from, only these files are read.
 Exit codes: 0 success, 1 with --exit-code when there are problems, 3 no such subject.")]
     Explain(ExplainArgs),
-    /// Print a container's log: from its files on this node, else the API server, else the kubelet
+    /// Print the log of a container
     #[command(after_help = "\
 Examples:
-  sudo kpodtrace logs shop/web-0                       the failing container
-  sudo kpodtrace logs shop/web-0 -c app --previous     before its last restart
-  sudo kpodtrace logs shop/web-0 -f --tail 20          the last 20 lines, then new lines
+  sudo kpodtrace logs shop/web-0                    the failing container
+  sudo kpodtrace logs shop/web-0 -c app --previous  before its last restart
+  sudo kpodtrace logs shop/web-0 -f --tail 20       20 lines, then new ones
 
-Prints at most the last 10000 lines or 4 MiB. Control sequences in log lines are escaped. The source of the lines is
-printed to standard error.
+Reads the files on this node, else the API server, else the kubelet; standard error has the source. Prints at most the last 10000 lines or 4 MiB, with control sequences escaped.
 Exit codes: 0 success, 2 no such container, 3 no such pod, or its log cannot be read; the error lists what was tried.")]
     Logs(LogsArgs),
-    /// Replay six minutes of a real node on the screen, in a loop; needs no cluster and no network
+    /// Replay six minutes of a real node on the screen; needs no cluster
     #[command(after_help = "\
 Examples:
   kpodtrace demo
   kpodtrace demo --speed 10 --ascii")]
     Demo(ScreenArgs),
-    /// Print the screen's configuration in effect, with the origin of each value
+    /// Print the configuration in effect, with the origin of each value
     #[command(after_help = "\
 Examples:
-  kpodtrace config                                     the configuration in effect
-  kpodtrace config --theme light                       with a flag
-  kpodtrace config > ~/.config/kpodtrace/config.toml   a file to edit
+  kpodtrace config                                    the values in effect
+  kpodtrace config --theme light                      with a flag
+  kpodtrace config > ~/.config/kpodtrace/config.toml  a file to edit
 
-The user file is $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml), the system file is
-/etc/kpodtrace/config.toml. Flags override the user file, which overrides the system file. An invalid file is refused
-with line and reason.")]
+The user file is $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml), the system file is /etc/kpodtrace/config.toml. Flags override the user file, which overrides the system file. An invalid file is refused with line and reason.")]
     Config(DisplayArgs),
-    /// Record this node, or convert an input into a recording: one file that opens fast and is easy to share
+    /// Record this node, or convert an input into a recording
     #[command(after_help = "\
 Examples:
-  sudo kpodtrace record -o node.kpt                    until Ctrl-C
-  kubectl get pods,events,nodes -A -o json | kpodtrace record --from - -o cluster.kpt")]
+  sudo kpodtrace record -o node.kpt            until Ctrl-C
+  sudo kpodtrace record -o node.kpt --for 10m  for ten minutes
+  kubectl get pods,events,nodes -A -o json \\
+    | kpodtrace record --from - -o cluster.kpt")]
     Record(RecordArgs),
-    /// Show which sources work and which do not: what was tried, what is missing, and the fix
+    /// Show which sources work, what is missing, and the fixes
     #[command(after_help = "\
 Examples:
   sudo kpodtrace doctor
   kpodtrace doctor --kubeconfig admin.conf -o json
-  sudo kpodtrace doctor --watch                        the report, then each source that changes state
+  sudo kpodtrace doctor --watch  then each source that changes
 
 Exit codes: 0 when a diagnosis has the sources it needs, else 1; 0 with --watch.")]
     Doctor(DoctorArgs),
     /// Check additional runbook files
     #[command(after_help = "\
 Examples:
-  kpodtrace runbook check ./runbook.d                  file, line and reason of each error; exit code 1
-  kpodtrace runbook check                              the embedded runbook")]
+  kpodtrace runbook check ./runbook.d  errors with file and line; exit code 1
+  kpodtrace runbook check              the embedded runbook")]
     Runbook(RunbookArgs),
-    /// Print the man page: commands, flags, keys, files, variables and exit codes
+    /// Print the man page
     #[command(after_help = "\
 Examples:
   kpodtrace man | man -l -
@@ -452,5 +450,17 @@ mod tests {
     #[test]
     fn the_definition_is_valid() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn examples_fit_on_a_terminal_of_80_columns() {
+        let mut all = Cli::command();
+        all.build();
+        for command in all.get_subcommands().chain([&all]) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.starts_with(' ')) {
+                assert!(line.len() <= 80, "{line}");
+            }
+        }
     }
 }

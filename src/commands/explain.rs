@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Failure, Outcome, input, out, runbook};
+use super::{Failure, Outcome, input, out, runbook, session};
 use crate::cli::{ExplainArgs, Input, ReportFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
-use crate::session::{LogFile, LogOf, RecordedSession};
+use crate::session::{LogFile, LogFileKind, RecordedSession};
 use crate::view::{ExplainedSubject, NodeView, SubjectName, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
@@ -49,13 +49,13 @@ fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
 /// From log and metrics files if there are any, else from the common input.
 fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
     let mut logs = Vec::new();
-    let mut add = |of: LogOf, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
-    input.live.kubelet_log.iter().for_each(|f| add(LogOf::Kubelet, f));
-    input.live.runtime_log.iter().for_each(|f| add(LogOf::Runtime, f));
-    args.kernel_log.iter().for_each(|f| add(LogOf::Kernel, f));
-    args.container_log.iter().for_each(|(name, f)| add(LogOf::Container(name.clone()), f));
-    args.other_log.iter().for_each(|f| add(LogOf::Other, f));
-    args.metrics.iter().for_each(|f| add(LogOf::Metrics, f));
+    let mut add = |of: LogFileKind, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
+    input.live.kubelet_log.iter().for_each(|f| add(LogFileKind::Kubelet, f));
+    input.live.runtime_log.iter().for_each(|f| add(LogFileKind::Runtime, f));
+    args.kernel_log.iter().for_each(|f| add(LogFileKind::Kernel, f));
+    args.container_log.iter().for_each(|(name, f)| add(LogFileKind::Container(name.clone()), f));
+    args.other_log.iter().for_each(|f| add(LogFileKind::Other, f));
+    args.metrics.iter().for_each(|f| add(LogFileKind::Metrics, f));
     let is_list = input.from.as_deref().is_some_and(|p| !p.is_dir());
     if logs.is_empty() && (args.now.is_none() || !is_list) {
         if args.now.is_some() {
@@ -64,7 +64,7 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
                 "--at TIME with --from PATH",
             ));
         }
-        return input::moment_with(input, own);
+        return session::requested_view_with(input, own);
     }
     if input.at.is_some() {
         return Err(Failure::usage("--at does not apply to single files, which have one time", "--now TIME"));
@@ -87,7 +87,7 @@ fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubjec
     let mut all = Vec::new();
     for text in &args.subjects {
         let found = explain_named(moment, &SubjectName::parse(text));
-        // A log alone makes no list of what there is: then the subject is taken at its word.
+        // Logs alone do not list all objects, so any subject is accepted.
         if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
             return Err(Failure::unseen(
                 format!("no pod, node, cause or reason named {text:?}"),

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_says_what_to_try_and_never_what_a_path_wants() {
+    fn a_failure_has_a_remedy_and_no_control_sequences() {
         let failure = Failure::unseen("cannot open the recording a\x1b[31mb: no such file", "check its name");
         assert_eq!(failure.to_string(), "error: cannot open the recording ab: no such file\n  try: check its name");
         let error = RecordError::Exists { file: "x.kpt".into() };

@@ -1,11 +1,9 @@
 //! Opens the input of the flags at the requested time. A time outside the input is an error with the span of the input.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::progress::Progress;
-use super::session::NodeSession;
-use super::{Failure, live, out, runbook};
+use super::{Failure, out};
 use crate::cli::{At, Input};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
@@ -13,37 +11,6 @@ use crate::record::import::Skipped;
 use crate::runbook::Runbook;
 use crate::session::RecordedSession;
 use crate::time::TimeDelta;
-use crate::view::NodeView;
-
-/// Longest wait for the second sample of the machine, one second after the first.
-const SAMPLE_WAIT: Duration = Duration::from_secs(2);
-
-/// The requested view: of the input, or of this node once its sources have responded.
-pub fn moment(input: &Input) -> Result<NodeView, Failure> {
-    moment_with(input, runbook::own(input)?)
-}
-
-/// Like [`moment`]; of a live node with its CPU usage, for which two samples are needed.
-pub fn moment_with_rates(input: &Input) -> Result<NodeView, Failure> {
-    if input.from.is_some() {
-        return moment(input);
-    }
-    let mut session = live::observe(input, runbook::own(input)?)?;
-    session.wait_for_rates(SAMPLE_WAIT.min(input.live.wait))?;
-    with_pods(session.moment())
-}
-
-/// Like [`moment`], diagnosed with this runbook.
-pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
-    let mut session = NodeSession::open(input, own)?;
-    let moment = session.moment();
-    if session.is_recorded() { Ok(moment) } else { with_pods(moment) }
-}
-
-/// The view, unless no source of pods has responded.
-fn with_pods(moment: NodeView) -> Result<NodeView, Failure> {
-    if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
-}
 
 /// Opens the input at `--at` or its end, and prints notes about damaged and skipped parts.
 pub fn open_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<RecordedSession, Failure> {

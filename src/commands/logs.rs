@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::log_print::{Printing, Step};
-use super::{Failure, Outcome, input, live, out, runbook};
+use super::{Failure, Outcome, live, out, runbook, session};
 use crate::cli::{Input, LogsArgs};
 use crate::container_log::{Instance, LogLine, LogRequest, LogUpdate};
 use crate::observe::OpenLog;
@@ -22,7 +22,7 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
         if args.follow {
             return Err(Failure::usage("--follow with --from: a recording has its end", "leave --follow away"));
         }
-        let moment = input::moment(input)?;
+        let moment = session::requested_view(input)?;
         let (request, choice) = asked(&moment, args)?;
         let mut log = RecordedLog::new(request.clone());
         log.look(&moment);

@@ -1,11 +1,11 @@
 //! `kpodtrace node`: conditions, resources, thresholds and eviction order.
 
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, NodeArgs, ReportFormat};
 use crate::report::{node_json, node_text};
 
 pub(super) fn run(input: &Input, args: &NodeArgs) -> Result<Outcome, Failure> {
-    let moment = input::moment_with_rates(input)?;
+    let moment = session::requested_view_with_rates(input)?;
     match args.output {
         ReportFormat::Json => out::json(&node_json(&moment))?,
         ReportFormat::Text => out::text(&node_text(&moment))?,

@@ -1,7 +1,7 @@
 //! `kpodtrace pleg`: the exit code follows from the verdict of `view`.
 
 use super::watch::WatchedView;
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, PlegArgs, ReportFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
 
@@ -9,7 +9,7 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     if args.watch {
         return watch(input, args);
     }
-    let moment = input::moment(input)?;
+    let moment = session::requested_view(input)?;
     match args.output {
         ReportFormat::Json => out::json(&pleg_json(&moment))?,
         ReportFormat::Text => out::text(&pleg_text(&moment))?,

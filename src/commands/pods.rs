@@ -1,7 +1,7 @@
 //! `kpodtrace pods`: filters, sorts and prints the rows of `view`.
 
 use super::watch::WatchedView;
-use super::{Failure, Outcome, input, out};
+use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{NoteChanges, PodLines, TableDetail, node_change, notes, pod_change, pods_json, pods_table, shown};
 use crate::view::{Filter, NodeView, RowChanges, Sort, clock};
@@ -20,7 +20,7 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     if args.watch {
         return watch(input, args, filter);
     }
-    let moment = input::moment(input)?;
+    let moment = session::requested_view(input)?;
     let rows = shown(&moment, &filter, sort);
     let problems = rows.iter().any(|row| row.health.is_failing()) || !moment.alarms.is_empty();
     match args.output {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::live::{self, LiveSession};
-use super::{Failure, input};
+use super::{Failure, input, runbook};
 use crate::cli::Input;
 use crate::container_log::{LogCommand, LogUpdate};
 use crate::observation::Time;
@@ -16,6 +16,9 @@ use crate::view::NodeView;
 
 /// Added to the time of the next view, so that the change is in it: deadlines are compared in microseconds.
 const AFTER_DEADLINE: TimeDelta = TimeDelta::milliseconds(1);
+
+/// Longest wait for the second sample of the machine, one second after the first.
+const SAMPLE_WAIT: Duration = Duration::from_secs(2);
 
 /// A node over time.
 pub enum NodeSession {
@@ -121,4 +124,31 @@ impl NodeSession {
             Self::Recorded(session) => session.log_news(),
         }
     }
+}
+
+/// The requested view: of the input, or of this node once its sources have responded.
+pub fn requested_view(input: &Input) -> Result<NodeView, Failure> {
+    requested_view_with(input, runbook::own(input)?)
+}
+
+/// Like [`requested_view`]; of a live node with its CPU usage, for which two samples are needed.
+pub fn requested_view_with_rates(input: &Input) -> Result<NodeView, Failure> {
+    if input.from.is_some() {
+        return requested_view(input);
+    }
+    let mut session = live::observe(input, runbook::own(input)?)?;
+    session.wait_for_rates(SAMPLE_WAIT.min(input.live.wait))?;
+    with_pods(session.moment())
+}
+
+/// Like [`requested_view`], diagnosed with this runbook.
+pub fn requested_view_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
+    let mut session = NodeSession::open(input, own)?;
+    let moment = session.moment();
+    if session.is_recorded() { Ok(moment) } else { with_pods(moment) }
+}
+
+/// The view, unless no source of pods has responded.
+fn with_pods(moment: NodeView) -> Result<NodeView, Failure> {
+    if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
 }

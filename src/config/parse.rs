@@ -78,14 +78,14 @@ impl Config {
             for (i, column) in columns.get_ref().iter().enumerate() {
                 let twice = columns.get_ref()[..i].iter().any(|before| before.get_ref() == column.get_ref());
                 let wrong = Column::parse(column.get_ref()).err();
-                let wrong = wrong.or_else(|| twice.then(|| format!("column {:?} twice", column.get_ref())));
+                let wrong = wrong.or_else(|| twice.then(|| format!("duplicate column {:?}", column.get_ref())));
                 if let Some(reason) = wrong {
                     return Err(position.refused(column.span(), reason));
                 }
             }
         }
         position.set(&mut self.columns, read.columns, |names| match names.is_empty() {
-            true => Err("no column at all".to_owned()),
+            true => Err("columns is empty; name at least one column".to_owned()),
             false => names.iter().map(|name| Column::parse(name.get_ref())).collect(),
         })?;
         position.set(&mut self.sort, read.sort, |name| Sort::parse(&name))?;

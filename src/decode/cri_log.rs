@@ -24,7 +24,7 @@ pub enum LogForm {
 }
 
 /// A piece of a line.
-struct Piece<'a> {
+struct LinePiece<'a> {
     at: Time,
     stream: Stream,
     /// The line ends here.
@@ -34,7 +34,7 @@ struct Piece<'a> {
 
 /// A line of which only the begin has come.
 #[derive(Debug)]
-struct Open {
+struct OpenLine {
     stream: Stream,
     at: Time,
     text: String,
@@ -48,7 +48,7 @@ pub struct LogDecoder {
     form: LogForm,
     /// What came behind the last line feed.
     raw: Vec<u8>,
-    open: Vec<Open>,
+    open: Vec<OpenLine>,
     /// Private keys that the streams print line by line: standard output, standard error, not told.
     keys: [PemLines; 3],
 }
@@ -129,7 +129,7 @@ impl LogDecoder {
         match (open, piece.whole) {
             (None, true) => self.show(Some(piece.at), piece.stream, &piece.text, out),
             (None, false) => {
-                let mut open = Open { stream: piece.stream, at: piece.at, text: String::new(), full: false };
+                let mut open = OpenLine { stream: piece.stream, at: piece.at, text: String::new(), full: false };
                 open.add(&piece);
                 self.open.push(open);
             }
@@ -143,8 +143,8 @@ impl LogDecoder {
     }
 }
 
-impl Open {
-    fn add(&mut self, piece: &Piece<'_>) {
+impl OpenLine {
+    fn add(&mut self, piece: &LinePiece<'_>) {
         self.at = piece.at;
         self.full |= self.text.len() + piece.text.len() > MAX_LINE;
         if !self.full {
@@ -171,13 +171,13 @@ pub fn first_begin(bytes: &[u8]) -> usize {
     first.unwrap_or(0)
 }
 
-fn piece(line: &str, form: LogForm) -> Option<Piece<'_>> {
+fn piece(line: &str, form: LogForm) -> Option<LinePiece<'_>> {
     match form {
         LogForm::Kept if line.starts_with('{') => docker(line),
         LogForm::Kept => cri(line),
         LogForm::Served => {
             let (at, text) = line.split_once(' ').unwrap_or((line, ""));
-            Some(Piece { at: time(at)?, stream: Stream::Unknown, whole: true, text: text.into() })
+            Some(LinePiece { at: time(at)?, stream: Stream::Unknown, whole: true, text: text.into() })
         }
     }
 }
@@ -186,7 +186,7 @@ fn time(text: &str) -> Option<Time> {
     Time::parse_rfc3339(text)
 }
 
-fn cri(line: &str) -> Option<Piece<'_>> {
+fn cri(line: &str) -> Option<LinePiece<'_>> {
     let (at, rest) = line.split_once(' ')?;
     let at = time(at)?;
     let (stream, rest) = rest.split_once(' ')?;
@@ -198,10 +198,10 @@ fn cri(line: &str) -> Option<Piece<'_>> {
         Some("P") => false,
         _ => return None,
     };
-    Some(Piece { at, stream, whole, text: text.into() })
+    Some(LinePiece { at, stream, whole, text: text.into() })
 }
 
-fn docker(line: &str) -> Option<Piece<'_>> {
+fn docker(line: &str) -> Option<LinePiece<'_>> {
     #[derive(Deserialize)]
     struct Json {
         log: String,
@@ -214,7 +214,7 @@ fn docker(line: &str) -> Option<Piece<'_>> {
         Some(text) => (true, text.strip_suffix('\r').unwrap_or(text).to_owned()),
         None => (false, json.log),
     };
-    Some(Piece { at: json.time, stream, whole, text: text.into() })
+    Some(LinePiece { at: json.time, stream, whole, text: text.into() })
 }
 
 fn stream(name: &str) -> Option<Stream> {

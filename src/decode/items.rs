@@ -37,7 +37,7 @@ pub struct ListMeta {
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Item<'a> {
+pub enum ListItem<'a> {
     /// Its JSON, not yet looked at.
     Json(&'a [u8]),
     /// Longer than [`MAX_ITEM`]; it was not kept.
@@ -54,7 +54,7 @@ pub struct ListSplitter {
     item: Vec<u8>,
     too_long: bool,
     depth: usize,
-    place: Place,
+    place: SplitterState,
     string: Option<Escape>,
     /// Where the last string of the outermost object begins in `head`.
     key: usize,
@@ -68,7 +68,7 @@ enum Escape {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum SplitterState {
     /// Before the items, or behind them.
     #[default]
     Head,
@@ -93,14 +93,14 @@ impl ListSplitter {
     /// With another longest text besides the items, bytes: of what may be a single object, that object.
     pub fn with_head(most: usize) -> Self {
         let (head, item) = (Vec::new(), Vec::new());
-        Self { most, head, item, too_long: false, depth: 0, place: Place::Head, string: None, key: 0 }
+        Self { most, head, item, too_long: false, depth: 0, place: SplitterState::Head, string: None, key: 0 }
     }
 
     /// Takes the next bytes, and hands over each item that is complete.
     ///
     /// # Errors
     /// When this is no list that a Kubernetes server writes.
-    pub fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(Item<'_>)) -> Result<(), DecodeError> {
+    pub fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(ListItem<'_>)) -> Result<(), DecodeError> {
         while let Some((&byte, rest)) = bytes.split_first() {
             if let Some(escape) = self.string {
                 // Most of a list is text.
@@ -131,34 +131,34 @@ impl ListSplitter {
     }
 
     /// One byte outside of strings.
-    fn structure(&mut self, byte: u8, take: &mut impl FnMut(Item<'_>)) -> Result<(), DecodeError> {
+    fn structure(&mut self, byte: u8, take: &mut impl FnMut(ListItem<'_>)) -> Result<(), DecodeError> {
         if byte.is_ascii_whitespace() {
-            return if self.place == Place::Between { Ok(()) } else { self.keep(&[byte]) };
+            return if self.place == SplitterState::Between { Ok(()) } else { self.keep(&[byte]) };
         }
         match self.place {
-            Place::Key if byte == b':' => return self.keep(b":"),
-            Place::Key if byte == b'[' => {
-                self.place = Place::Between;
+            SplitterState::Key if byte == b':' => return self.keep(b":"),
+            SplitterState::Key if byte == b'[' => {
+                self.place = SplitterState::Between;
                 self.depth += 1;
                 return self.keep(b"[");
             }
-            Place::Key => self.place = Place::Head,
-            Place::Between if byte == b',' => return Ok(()),
-            Place::Between if byte == b']' => self.place = Place::Head,
-            Place::Between => self.place = Place::Item,
+            SplitterState::Key => self.place = SplitterState::Head,
+            SplitterState::Between if byte == b',' => return Ok(()),
+            SplitterState::Between if byte == b']' => self.place = SplitterState::Head,
+            SplitterState::Between => self.place = SplitterState::Item,
             // A number or a word ends with the comma behind it.
-            Place::Item if self.depth == 2 && matches!(byte, b',' | b']') => {
+            SplitterState::Item if self.depth == 2 && matches!(byte, b',' | b']') => {
                 self.end_item(take);
                 if byte == b',' {
                     return Ok(());
                 }
-                self.place = Place::Head;
+                self.place = SplitterState::Head;
             }
-            Place::Item | Place::Head => {}
+            SplitterState::Item | SplitterState::Head => {}
         }
         match byte {
             b'"' => {
-                if self.depth == 1 && self.place == Place::Head {
+                if self.depth == 1 && self.place == SplitterState::Head {
                     self.key = self.head.len();
                 }
                 self.string = Some(Escape::No);
@@ -167,10 +167,10 @@ impl ListSplitter {
             b'}' | b']' => {
                 self.depth = self.depth.checked_sub(1).ok_or(DecodeError::Shape("not a list of Kubernetes objects"))?;
             }
-            b':' if self.depth == 1 && self.place == Place::Head => {
+            b':' if self.depth == 1 && self.place == SplitterState::Head => {
                 let key = self.head.get(self.key..).unwrap_or_default();
                 if key.trim_ascii_end() == ITEMS {
-                    self.place = Place::Key;
+                    self.place = SplitterState::Key;
                 }
             }
             _ => {}
@@ -180,10 +180,10 @@ impl ListSplitter {
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
         match self.place {
-            Place::Item if self.too_long || self.item.len() + bytes.len() > MAX_ITEM => {
+            SplitterState::Item if self.too_long || self.item.len() + bytes.len() > MAX_ITEM => {
                 (self.too_long, self.item) = (true, Vec::new());
             }
-            Place::Item => self.item.extend_from_slice(bytes),
+            SplitterState::Item => self.item.extend_from_slice(bytes),
             _ if self.head.len() + bytes.len() > self.most => {
                 return Err(DecodeError::Shape("not a list of Kubernetes objects"));
             }
@@ -192,9 +192,9 @@ impl ListSplitter {
         Ok(())
     }
 
-    fn end_item(&mut self, take: &mut impl FnMut(Item<'_>)) {
-        take(if self.too_long { Item::TooLong } else { Item::Json(&self.item) });
-        (self.too_long, self.place) = (false, Place::Between);
+    fn end_item(&mut self, take: &mut impl FnMut(ListItem<'_>)) {
+        take(if self.too_long { ListItem::TooLong } else { ListItem::Json(&self.item) });
+        (self.too_long, self.place) = (false, SplitterState::Between);
         self.item.clear();
         // One that is large should not hold its room for the rest of the list.
         self.item.shrink_to(64 << 10);
@@ -202,17 +202,17 @@ impl ListSplitter {
 
     /// The kind, while items come: servers write it before them.
     pub fn kind(&self) -> Option<String> {
-        if self.place == Place::Head {
+        if self.place == SplitterState::Head {
             return None;
         }
         #[derive(Deserialize)]
-        struct Kind {
+        struct ListKindOnly {
             kind: String,
         }
         // What was read so far, ended.
         let mut head = self.head.clone();
         head.extend_from_slice(b"]}");
-        serde_json::from_slice::<Kind>(&head).ok().map(|head| head.kind)
+        serde_json::from_slice::<ListKindOnly>(&head).ok().map(|head| head.kind)
     }
 
     /// What the list says besides its items, as far as it was read.
@@ -245,8 +245,8 @@ mod tests {
         let (mut splitter, mut items) = (ListSplitter::default(), Vec::new());
         for piece in pieces {
             splitter.push(piece, &mut |item| match item {
-                Item::Json(json) => items.push(serde_json::from_slice(json).ok()),
-                Item::TooLong => items.push(None),
+                ListItem::Json(json) => items.push(serde_json::from_slice(json).ok()),
+                ListItem::TooLong => items.push(None),
             })?;
         }
         Ok((splitter.finish()?, items))

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::items::{Item, ListSplitter};
+use super::items::{ListItem, ListSplitter};
 use super::{DecodeError, nullable};
 use crate::objects::{Event, Lease, Node, Pod};
 
@@ -42,10 +42,10 @@ pub fn objects(json: &str) -> Result<Vec<Object>, DecodeError> {
 fn each_object(json: &str, take: &mut impl FnMut(Object)) -> Result<String, DecodeError> {
     // The kind may stand behind the items.
     #[derive(Deserialize)]
-    struct List {
+    struct ListKind {
         kind: String,
     }
-    let List { kind } = serde_json::from_str(json)?;
+    let ListKind { kind } = serde_json::from_str(json)?;
     if let Some(listed) = kind.strip_suffix("List") {
         let mut splitter = ListSplitter::default();
         splitter.push(json.as_bytes(), &mut |raw| take(item(raw, listed)))?;
@@ -55,10 +55,10 @@ fn each_object(json: &str, take: &mut impl FnMut(Object)) -> Result<String, Deco
 }
 
 /// One item of a list that was taken apart; `listed` is the kind of what does not say its own.
-pub fn item(item: Item<'_>, listed: &str) -> Object {
+pub fn item(item: ListItem<'_>, listed: &str) -> Object {
     match item {
-        Item::TooLong => Object::Unreadable(DecodeError::TooLarge),
-        Item::Json(json) => match std::str::from_utf8(json) {
+        ListItem::TooLong => Object::Unreadable(DecodeError::TooLarge),
+        ListItem::Json(json) => match std::str::from_utf8(json) {
             Ok(json) => object(json, listed),
             Err(_) => Object::Unreadable(DecodeError::Shape("an object that is not UTF-8")),
         },
@@ -68,11 +68,11 @@ pub fn item(item: Item<'_>, listed: &str) -> Object {
 /// Items of a typed list carry no kind of their own.
 fn object(json: &str, listed: &str) -> Object {
     #[derive(Deserialize)]
-    struct Peek {
+    struct ObjectKind {
         #[serde(default)]
         kind: Option<String>,
     }
-    let kind = match serde_json::from_str::<Peek>(json) {
+    let kind = match serde_json::from_str::<ObjectKind>(json) {
         Ok(peek) => peek.kind.filter(|k| !k.is_empty()).unwrap_or_else(|| listed.to_owned()),
         Err(e) => return Object::Unreadable(e.into()),
     };
@@ -113,7 +113,7 @@ pub enum WatchEvent {
 /// When the text is not a watch event, or its object is not readable.
 pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
     #[derive(Deserialize)]
-    struct Raw<'a> {
+    struct RawWatchEvent<'a> {
         #[serde(rename = "type")]
         kind: String,
         #[serde(borrow)]
@@ -123,23 +123,23 @@ pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
     #[serde(default)]
     struct Bookmark {
         #[serde(deserialize_with = "nullable")]
-        metadata: Metadata,
+        metadata: BookmarkMetadata,
         message: Option<String>,
         code: Option<i64>,
     }
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Metadata {
+    struct BookmarkMetadata {
         #[serde(deserialize_with = "nullable")]
-        annotations: Annotations,
+        annotations: BookmarkAnnotations,
     }
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Annotations {
+    struct BookmarkAnnotations {
         #[serde(rename = "k8s.io/initial-events-end")]
         listed: Option<String>,
     }
-    let raw: Raw<'_> = serde_json::from_str(json)?;
+    let raw: RawWatchEvent<'_> = serde_json::from_str(json)?;
     let read = || match object(raw.object.get(), "") {
         Object::Unreadable(e) => Err(e),
         object => Ok(object),

@@ -16,14 +16,14 @@ pub struct Manifest {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Pod {
+struct ManifestPod {
     kind: String,
-    metadata: Meta,
-    spec: Spec,
+    metadata: ManifestMeta,
+    spec: ManifestSpec,
 }
 
 #[derive(Deserialize)]
-struct Meta {
+struct ManifestMeta {
     name: String,
     #[serde(default)]
     namespace: Option<String>,
@@ -31,20 +31,20 @@ struct Meta {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec {
+struct ManifestSpec {
     #[serde(default)]
-    init_containers: Option<Vec<Container>>,
-    containers: Vec<Container>,
+    init_containers: Option<Vec<ManifestContainer>>,
+    containers: Vec<ManifestContainer>,
 }
 
 #[derive(Deserialize)]
-struct Container {
+struct ManifestContainer {
     name: String,
 }
 
 /// Reads a manifest; nothing when it is not that of one pod.
 pub fn manifest(text: &str) -> Option<Manifest> {
-    let pod: Pod = serde_saphyr::from_str(text).ok()?;
+    let pod: ManifestPod = serde_saphyr::from_str(text).ok()?;
     let containers = pod.spec.init_containers.into_iter().flatten().chain(pod.spec.containers);
     (pod.kind == "Pod" && !pod.metadata.name.is_empty()).then(|| Manifest {
         namespace: pod.metadata.namespace.filter(|ns| !ns.is_empty()).unwrap_or_else(|| "default".into()),

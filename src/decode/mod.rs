@@ -25,7 +25,7 @@ pub use cri_log::{LogDecoder, LogForm, cri_log, first_begin};
 pub use failure::{failure, failure_kind};
 pub use go::go_unquote;
 pub use health::health_answer;
-pub use items::{Item, ListHead, ListMeta, ListSplitter, MAX_ITEM};
+pub use items::{ListHead, ListItem, ListMeta, ListSplitter, MAX_ITEM};
 pub use kernel::{kernel_entry, kernel_line};
 pub use klog::{Joiner, Record, Severity, klog};
 pub use kube::{Object, WatchEvent, item, objects, watch_event};

@@ -12,12 +12,12 @@ use crate::text::Text;
 use crate::weight::Weigh;
 
 /// An entry of a bounded list.
-pub trait Entry: Sized {
+pub trait BoundedEntry: Sized {
     /// What stays known of the entries that are left out.
-    type Rest: Rest;
+    type Summary: OmittedSummary;
 
     /// Adds an entry that is left out to the rest.
-    fn fold(self, rest: &mut Self::Rest);
+    fn fold(self, rest: &mut Self::Summary);
 
     /// True for an entry that takes the place of another one when the list is full.
     fn is_essential(&self) -> bool {
@@ -26,7 +26,7 @@ pub trait Entry: Sized {
 }
 
 /// What stays known of entries that are left out.
-pub trait Rest: Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned {
+pub trait OmittedSummary: Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned {
     /// How many they are.
     fn count(&self) -> u64;
 }
@@ -34,17 +34,17 @@ pub trait Rest: Clone + Default + fmt::Debug + PartialEq + Serialize + Deseriali
 /// How many entries are left out, where nothing else of them matters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Count {
+pub struct OmittedCount {
     count: u64,
 }
 
-impl Rest for Count {
+impl OmittedSummary for OmittedCount {
     fn count(&self) -> u64 {
         self.count
     }
 }
 
-impl Count {
+impl OmittedCount {
     /// One more.
     pub fn add(&mut self) {
         self.count = self.count.saturating_add(1);
@@ -56,12 +56,12 @@ impl Count {
 /// As JSON it is a list while nothing is left out, as in the API; else an object with the entries in `kept` and the others in
 /// `rest`.
 #[derive(Clone, PartialEq)]
-pub struct Bounded<T: Entry, const MOST: usize> {
+pub struct Bounded<T: BoundedEntry, const MOST: usize> {
     kept: Vec<T>,
-    rest: T::Rest,
+    rest: T::Summary,
 }
 
-impl<T: Entry, const MOST: usize> Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> Bounded<T, MOST> {
     /// Adds an entry behind the others.
     pub fn push(&mut self, mut entry: T) {
         if self.kept.len() < MOST {
@@ -77,7 +77,7 @@ impl<T: Entry, const MOST: usize> Bounded<T, MOST> {
     }
 
     /// What is known of the entries that are left out.
-    pub fn rest(&self) -> &T::Rest {
+    pub fn rest(&self) -> &T::Summary {
         &self.rest
     }
 
@@ -132,39 +132,39 @@ fn grouped(count: u64) -> String {
     out
 }
 
-impl<T: Entry + Weigh, const MOST: usize> Weigh for Bounded<T, MOST> {
+impl<T: BoundedEntry + Weigh, const MOST: usize> Weigh for Bounded<T, MOST> {
     fn heap(&self) -> usize {
         self.kept.heap()
     }
 }
 
-impl<T: Entry, const MOST: usize> Default for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> Default for Bounded<T, MOST> {
     fn default() -> Self {
-        Self { kept: Vec::new(), rest: T::Rest::default() }
+        Self { kept: Vec::new(), rest: T::Summary::default() }
     }
 }
 
-impl<T: Entry + fmt::Debug, const MOST: usize> fmt::Debug for Bounded<T, MOST> {
+impl<T: BoundedEntry + fmt::Debug, const MOST: usize> fmt::Debug for Bounded<T, MOST> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kept.fmt(f)?;
         if self.rest.count() > 0 { write!(f, " and {:?}", self.rest) } else { Ok(()) }
     }
 }
 
-impl<T: Entry, const MOST: usize> Deref for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> Deref for Bounded<T, MOST> {
     type Target = [T];
     fn deref(&self) -> &[T] {
         &self.kept
     }
 }
 
-impl<T: Entry, const MOST: usize> DerefMut for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> DerefMut for Bounded<T, MOST> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.kept
     }
 }
 
-impl<'a, T: Entry, const MOST: usize> IntoIterator for &'a Bounded<T, MOST> {
+impl<'a, T: BoundedEntry, const MOST: usize> IntoIterator for &'a Bounded<T, MOST> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -172,7 +172,7 @@ impl<'a, T: Entry, const MOST: usize> IntoIterator for &'a Bounded<T, MOST> {
     }
 }
 
-impl<'a, T: Entry, const MOST: usize> IntoIterator for &'a mut Bounded<T, MOST> {
+impl<'a, T: BoundedEntry, const MOST: usize> IntoIterator for &'a mut Bounded<T, MOST> {
     type Item = &'a mut T;
     type IntoIter = std::slice::IterMut<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -180,7 +180,7 @@ impl<'a, T: Entry, const MOST: usize> IntoIterator for &'a mut Bounded<T, MOST> 
     }
 }
 
-impl<T: Entry, const MOST: usize> IntoIterator for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> IntoIterator for Bounded<T, MOST> {
     type Item = T;
     type IntoIter = std::vec::IntoIter<T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -188,7 +188,7 @@ impl<T: Entry, const MOST: usize> IntoIterator for Bounded<T, MOST> {
     }
 }
 
-impl<T: Entry, const MOST: usize> FromIterator<T> for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> FromIterator<T> for Bounded<T, MOST> {
     fn from_iter<I: IntoIterator<Item = T>>(entries: I) -> Self {
         let mut all = Self::default();
         entries.into_iter().for_each(|entry| all.push(entry));
@@ -196,7 +196,7 @@ impl<T: Entry, const MOST: usize> FromIterator<T> for Bounded<T, MOST> {
     }
 }
 
-impl<T: Entry, const MOST: usize> From<Vec<T>> for Bounded<T, MOST> {
+impl<T: BoundedEntry, const MOST: usize> From<Vec<T>> for Bounded<T, MOST> {
     fn from(entries: Vec<T>) -> Self {
         entries.into_iter().collect()
     }
@@ -204,29 +204,29 @@ impl<T: Entry, const MOST: usize> From<Vec<T>> for Bounded<T, MOST> {
 
 /// As it is written when something is left out.
 #[derive(Serialize, Deserialize)]
-struct Partial<K, R> {
+struct PartialList<K, R> {
     kept: K,
     rest: R,
 }
 
-impl<T: Entry + Serialize, const MOST: usize> Serialize for Bounded<T, MOST> {
+impl<T: BoundedEntry + Serialize, const MOST: usize> Serialize for Bounded<T, MOST> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self.rest.count() {
             0 => self.kept.serialize(s),
-            _ => Partial { kept: &self.kept, rest: &self.rest }.serialize(s),
+            _ => PartialList { kept: &self.kept, rest: &self.rest }.serialize(s),
         }
     }
 }
 
-impl<'de, T: Entry + Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T, MOST> {
+impl<'de, T: BoundedEntry + Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T, MOST> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        d.deserialize_any(Reads(PhantomData))
+        d.deserialize_any(BoundedVisitor(PhantomData))
     }
 }
 
-struct Reads<T, const MOST: usize>(PhantomData<T>);
+struct BoundedVisitor<T, const MOST: usize>(PhantomData<T>);
 
-impl<'de, T: Entry + Deserialize<'de>, const MOST: usize> Visitor<'de> for Reads<T, MOST> {
+impl<'de, T: BoundedEntry + Deserialize<'de>, const MOST: usize> Visitor<'de> for BoundedVisitor<T, MOST> {
     type Value = Bounded<T, MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -243,10 +243,12 @@ impl<'de, T: Entry + Deserialize<'de>, const MOST: usize> Visitor<'de> for Reads
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         #[derive(Deserialize)]
-        struct Kept<T: Entry, const MOST: usize>(
-            #[serde(deserialize_with = "kept", bound(deserialize = "T: Entry + Deserialize<'de>"))] Bounded<T, MOST>,
+        struct KeptEntries<T: BoundedEntry, const MOST: usize>(
+            #[serde(deserialize_with = "kept", bound(deserialize = "T: BoundedEntry + Deserialize<'de>"))]
+            Bounded<T, MOST>,
         );
-        let partial: Partial<Kept<T, MOST>, T::Rest> = Deserialize::deserialize(MapAccessDeserializer::new(map))?;
+        let partial: PartialList<KeptEntries<T, MOST>, T::Summary> =
+            Deserialize::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Bounded { rest: partial.rest, ..partial.kept.0 })
     }
 }
@@ -255,14 +257,14 @@ impl<'de, T: Entry + Deserialize<'de>, const MOST: usize> Visitor<'de> for Reads
 fn kept<'de, D, T, const MOST: usize>(d: D) -> Result<Bounded<T, MOST>, D::Error>
 where
     D: Deserializer<'de>,
-    T: Entry + Deserialize<'de>,
+    T: BoundedEntry + Deserialize<'de>,
 {
-    d.deserialize_seq(Reads(PhantomData))
+    d.deserialize_seq(BoundedVisitor(PhantomData))
 }
 
-impl Entry for Text {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for Text {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
 }

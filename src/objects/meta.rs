@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits::{FINALIZERS, OWNERS};
-use super::{Bounded, Count, Entry, Time, is_default, nullable};
+use super::{Bounded, BoundedEntry, OmittedCount, Time, is_default, nullable};
 use crate::text::{Message, Text};
 
 slim! {
@@ -92,9 +92,9 @@ const OWN_CONDITIONS: [&str; 13] = [
     "NetworkUnavailable",
 ];
 
-impl Entry for Owner {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for Owner {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
     fn is_essential(&self) -> bool {
@@ -102,9 +102,9 @@ impl Entry for Owner {
     }
 }
 
-impl Entry for Condition {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for Condition {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
     fn is_essential(&self) -> bool {

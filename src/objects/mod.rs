@@ -41,7 +41,7 @@ mod quantity;
 mod resources;
 mod status;
 
-pub use bounded::{Bounded, Count, Entry, LeftOut, Rest};
+pub use bounded::{Bounded, BoundedEntry, LeftOut, OmittedCount, OmittedSummary};
 pub use event::{Event, EventSeries, EventSource, ObjectReference};
 pub use meta::{Condition, KubeletAnnotations, Meta, Owner};
 pub use node::{Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus, Taint};

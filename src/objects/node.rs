@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits::{CONDITIONS, TAINTS};
-use super::{Bounded, Condition, Count, Entry, LeftOut, Meta, Resources, Time, is_default, nullable};
+use super::{Bounded, BoundedEntry, Condition, LeftOut, Meta, OmittedCount, Resources, Time, is_default, nullable};
 use crate::text::Text;
 
 slim! {
@@ -39,9 +39,9 @@ slim! {
     }
 }
 
-impl Entry for Taint {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for Taint {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
     fn is_essential(&self) -> bool {

@@ -4,7 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::limits::{CONTAINERS, EPHEMERAL_CONTAINERS, GATES, VOLUMES};
-use super::{Bounded, Count, Entry, LeftOut, Meta, Needs, PodStatus, Resources, Rest, is_default, nullable};
+use super::{
+    Bounded, BoundedEntry, LeftOut, Meta, Needs, OmittedCount, OmittedSummary, PodStatus, Resources, is_default,
+    nullable,
+};
 use crate::text::Text;
 
 slim! {
@@ -133,23 +136,23 @@ slim! {
     }
 }
 
-impl Entry for SchedulingGate {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for SchedulingGate {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
 }
 
-impl Entry for ReadinessGate {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for ReadinessGate {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
 }
 
-impl Entry for Volume {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for Volume {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
     fn is_essential(&self) -> bool {
@@ -173,14 +176,14 @@ slim! {
     }
 }
 
-impl Rest for OtherContainers {
+impl OmittedSummary for OtherContainers {
     fn count(&self) -> u64 {
         self.count
     }
 }
 
-impl Entry for ContainerSpec {
-    type Rest = OtherContainers;
+impl BoundedEntry for ContainerSpec {
+    type Summary = OtherContainers;
     fn fold(self, rest: &mut OtherContainers) {
         let is_sidecar = self.is_sidecar();
         let add = |to: &mut Needs| {

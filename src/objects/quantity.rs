@@ -37,7 +37,7 @@ impl Quantity {
         Self(count as i128)
     }
 
-    /// Reads `500m`, `1.5Gi`, `2e3`; None for what Kubernetes would refuse. What is finer than a billionth is rounded away
+    /// QuantityVisitor `500m`, `1.5Gi`, `2e3`; None for what Kubernetes would refuse. What is finer than a billionth is rounded away
     /// from zero.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LEN {
@@ -194,8 +194,8 @@ impl Serialize for Quantity {
 impl<'de> Deserialize<'de> for Quantity {
     /// Text, or the bare number that a hand-written manifest may hold.
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Reads;
-        impl de::Visitor<'_> for Reads {
+        struct QuantityVisitor;
+        impl de::Visitor<'_> for QuantityVisitor {
             type Value = Quantity;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a quantity")
@@ -213,7 +213,7 @@ impl<'de> Deserialize<'de> for Quantity {
                 self.visit_str(&count.to_string())
             }
         }
-        d.deserialize_any(Reads)
+        d.deserialize_any(QuantityVisitor)
     }
 }
 

@@ -132,8 +132,8 @@ impl<'de> Deserialize<'de> for Resources {
             Known(Quantity),
             Other(IgnoredAny),
         }
-        struct Reads;
-        impl<'de> Visitor<'de> for Reads {
+        struct ResourcesVisitor;
+        impl<'de> Visitor<'de> for ResourcesVisitor {
             type Value = Resources;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("resources by name")
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Resources {
                 Ok(all)
             }
         }
-        d.deserialize_map(Reads)
+        d.deserialize_map(ResourcesVisitor)
     }
 }
 

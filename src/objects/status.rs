@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::limits::{CONDITIONS, CONTAINERS, EPHEMERAL_CONTAINERS};
-use super::{Bounded, Condition, Entry, Rest, Time, is_default, nullable};
+use super::{Bounded, BoundedEntry, Condition, OmittedSummary, Time, is_default, nullable};
 use crate::text::{Message, Text};
 
 slim! {
@@ -141,14 +141,14 @@ slim! {
     }
 }
 
-impl Rest for OtherStatuses {
+impl OmittedSummary for OtherStatuses {
     fn count(&self) -> u64 {
         self.count
     }
 }
 
-impl Entry for ContainerStatus {
-    type Rest = OtherStatuses;
+impl BoundedEntry for ContainerStatus {
+    type Summary = OtherStatuses;
     fn fold(self, rest: &mut OtherStatuses) {
         let add = |to: &mut u64, is: bool| *to = to.saturating_add(u64::from(is));
         let completed = self.state.terminated.as_ref().is_some_and(|t| t.exit_code == 0);

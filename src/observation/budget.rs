@@ -87,7 +87,7 @@ pub enum Admission {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct LedgerEntry {
     weight: u64,
     epoch: u32,
 }
@@ -96,7 +96,7 @@ struct Kept {
 #[derive(Debug)]
 pub struct Ledger {
     share: u64,
-    kept: HashMap<u64, Kept>,
+    kept: HashMap<u64, LedgerEntry>,
     /// Weight of all that is kept, and of what was reported in this epoch.
     total: u64,
     fresh: u64,
@@ -156,7 +156,7 @@ impl Ledger {
         let fits = self.fresh + weight <= most && self.total + weight <= self.share + self.share / 4;
         match (fits, known) {
             (true, _) => {
-                self.kept.insert(key, Kept { weight, epoch: self.epoch });
+                self.kept.insert(key, LedgerEntry { weight, epoch: self.epoch });
                 self.total += weight;
                 self.fresh += weight;
                 Admission::Keep

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::objects::limits::CONDITIONS;
-use crate::objects::{Bounded, Count, Entry};
+use crate::objects::{Bounded, BoundedEntry, OmittedCount};
 use crate::text::{Message, Text};
 
 /// A pod sandbox (`PodSandbox` of CRI v1).
@@ -148,9 +148,9 @@ pub struct RuntimeCondition {
     pub message: Message,
 }
 
-impl Entry for RuntimeCondition {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for RuntimeCondition {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
     fn is_essential(&self) -> bool {

@@ -4,16 +4,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::objects::limits::{FILESYSTEMS, IMAGE_NAMES};
-use crate::objects::{Bounded, Count, Entry};
+use crate::objects::{Bounded, BoundedEntry, OmittedCount};
 use crate::text::Text;
 
-fn is_empty<T: Entry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
+fn is_empty<T: BoundedEntry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
     list.is_empty()
 }
 
-impl Entry for FilesystemUsage {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for FilesystemUsage {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
 }

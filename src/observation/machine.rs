@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::objects::limits::{CONTAINERS_ON_DISK, VOLUMES};
-use crate::objects::{Bounded, Count, Entry};
+use crate::objects::{Bounded, BoundedEntry, OmittedCount};
 use crate::text::Text;
 
-fn is_empty<T: Entry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
+fn is_empty<T: BoundedEntry, const MOST: usize>(list: &Bounded<T, MOST>) -> bool {
     list.is_empty()
 }
 
-impl Entry for ContainerDir {
-    type Rest = Count;
-    fn fold(self, rest: &mut Count) {
+impl BoundedEntry for ContainerDir {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
         rest.add();
     }
 }

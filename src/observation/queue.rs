@@ -11,7 +11,7 @@ pub const QUEUE_LOSSY_CAPACITY: usize = 4096;
 /// Slots and keys beyond twice those in use that may be out of use before they are taken out.
 const SPARE: usize = 1024;
 
-type Key = (Source, u32, &'static str, String);
+type QueueKey = (Source, u32, &'static str, String);
 
 /// A queue whose length is bounded by what there is to know, not by how fast it changes.
 ///
@@ -25,7 +25,7 @@ pub struct Queue<T = ()> {
     slots: VecDeque<Option<(Observation, T)>>,
     /// Index of the first slot, counted from the beginning of time.
     base: usize,
-    latest: HashMap<Key, usize>,
+    latest: HashMap<QueueKey, usize>,
     /// Slots that are not empty.
     filled: usize,
     lossy: usize,

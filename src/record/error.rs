@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::format::{FORMAT_MAJOR, MAX_RAW};
+use super::limits::{FORMAT_MAJOR, MAX_RAW};
 use crate::text::Text;
 
 /// Why a recording could not be written or read. The message is complete, without a `source`; [`RecordError::remedy`] is apart.

@@ -22,16 +22,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::limits::{FORMAT_MAJOR, FORMAT_MINOR, MAX_RAW};
 use super::{RecordError, RecordHeader, RecordPoint};
 use crate::observation::Time;
 use crate::text::Text;
-
-/// Major version of the format; this program cannot read a higher one.
-pub const FORMAT_MAJOR: u16 = 2;
-/// Minor version of the format; a higher one only adds fields that can be ignored.
-pub const FORMAT_MINOR: u16 = 0;
-/// Longest payload of a frame before compression, bytes.
-pub const MAX_RAW: u32 = 64 << 20;
 
 /// Not UTF-8, and changed by every transfer in text mode.
 const MAGIC: [u8; 8] = *b"\x89KPT\r\n\x1a\n";

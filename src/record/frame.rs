@@ -5,20 +5,10 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::format::{FrameHead, FrameStart, MAX_RAW};
+use super::format::{FrameHead, FrameStart};
+use super::limits::{FRAME_LEN, FRAME_OBSERVATIONS, MAX_LINE_LEN, MAX_RAW, MAX_STATE};
 use super::{FrameFault, RecordError, RecordPoint};
 use crate::observation::{Decoded, Observation};
-
-/// Longest line of an observation, bytes: more than any API server stores. Longer lines count as malformed, since the decoded
-/// value is many times as large.
-pub const MAX_LINE_LEN: usize = 2 << 20;
-
-/// Most observations in one frame.
-pub const FRAME_OBSERVATIONS: usize = 4096;
-/// Longest payload that is written, bytes before compression: half of what a reader accepts.
-const FRAME_LEN: usize = (MAX_RAW / 2) as usize;
-/// Longest JSON text of a state, bytes: more than that of a node with 60,000 visible pods.
-pub const MAX_STATE: usize = 256 << 20;
 
 /// Compression level: the default of zstd. A higher one costs the node too much CPU time.
 const LEVEL: i32 = 3;

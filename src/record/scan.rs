@@ -1,7 +1,8 @@
 //! Finds the frames of a recording by their headers and checksums, and skips damaged parts. Nothing is decompressed, and the
 //! work is bounded by the length of the file.
 
-use super::format::{self, FrameHead, MARK, MAX_FRAME_HEADER, MAX_RAW, Mark};
+use super::format::{self, FrameHead, MARK, MAX_FRAME_HEADER, Mark};
+use super::limits::MAX_RAW;
 use super::storage::Storage;
 use super::{Damage, FrameStart, Problem, RecordError, RecordPoint};
 

@@ -163,7 +163,7 @@ fn a_newer_format_is_refused_by_name() {
     newer.extend(line);
     newer.extend(bytes.drain(ends[0]..));
     let error = open(newer).unwrap_err().to_string();
-    let said = "test was written by kpodtrace 7.1.0 in format 3, this program reads up to format 2: use kpodtrace 7.1.0 or later";
+    let said = "test was written by kpodtrace 7.1.0 in format 3, this version reads up to format 2";
     assert_eq!(error, said);
 }
 

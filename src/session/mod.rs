@@ -11,7 +11,7 @@ mod write_recording;
 
 use thiserror::Error;
 
-pub use crate::record::import::{LogFile, LogOf};
+pub use crate::record::import::{LogFile, LogFileKind};
 pub use live_model::LiveModel;
 pub use recorded::RecordedSession;
 pub use recorded_log::RecordedLog;

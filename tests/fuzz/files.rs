@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kpodtrace::record::RecordReader;
-use kpodtrace::session::{LogFile, LogOf, RecordedSession};
+use kpodtrace::session::{LogFile, LogFileKind, RecordedSession};
 
 use crate::decode::reference;
 use crate::pipeline::everything;
@@ -116,17 +116,17 @@ pub fn incident(bytes: &[u8]) {
     capture(bytes);
 }
 
-/// Files of logs, each taken for what its name says.
+/// Log files, each with the kind that its name has.
 pub fn logs(bytes: &[u8]) {
     let scratch = Scratch::new();
     scratch.files(bytes);
     let of = [
-        ("kubelet", LogOf::Kubelet),
-        ("runtime", LogOf::Runtime),
-        ("kernel", LogOf::Kernel),
-        ("container", LogOf::Container("app".into())),
-        ("other", LogOf::Other),
-        ("metrics", LogOf::Metrics),
+        ("kubelet", LogFileKind::Kubelet),
+        ("runtime", LogFileKind::Runtime),
+        ("kernel", LogFileKind::Kernel),
+        ("container", LogFileKind::Container("app".into())),
+        ("other", LogFileKind::Other),
+        ("metrics", LogFileKind::Metrics),
     ];
     let files = of.map(|(name, of)| LogFile { of, path: scratch.path().join(name) });
     let files: Vec<LogFile> = files.into_iter().filter(|file| file.path.is_file()).collect();

@@ -15,7 +15,7 @@ use super::facts::{gone_fact, object_fact, resource_version};
 use super::resource::WatchedResource;
 use super::response::{ApiError, MAX_ERROR_BODY, failed, malformed, refused};
 use crate::decode::{
-    DecodeError, Item, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
+    DecodeError, ListItem, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
 };
 use crate::observation::{ErrorKind, Fact};
 
@@ -239,8 +239,8 @@ impl ListWatch {
         while let Some(chunk) = chunks.next().await.map_err(|e| self.broken(conn, e))? {
             list.read = list.read.saturating_add(chunk.len());
             for part in chunk.chunks(PART) {
-                let mut take = |raw: Item<'_>| {
-                    let preferred = matches!(raw, Item::Json(json) if self.what.is_preferred(json));
+                let mut take = |raw: ListItem<'_>| {
+                    let preferred = matches!(raw, ListItem::Json(json) if self.what.is_preferred(json));
                     found.push((item(raw, self.what.kind()), preferred));
                 };
                 splitter.push(part, &mut take).map_err(|_| no_list(&self.what))?;

@@ -5,7 +5,7 @@ use reqwest::Response;
 use super::super::SourceFailure;
 use super::super::line_splitter::{LineSplitter, SplitLine};
 use super::request_error::{body_interrupted, retry, unexpected_body};
-use crate::decode::{DecodeError, Item, ListHead, ListSplitter};
+use crate::decode::{DecodeError, ListHead, ListItem, ListSplitter};
 use crate::observation::ErrorKind;
 
 /// Most bytes of a body, decompressed. The metrics of a busy node are a few megabytes, and so is `/pods`.
@@ -70,7 +70,7 @@ pub(super) async fn read_prefix(mut response: Response, limit: usize) -> String 
 pub(super) async fn each_item(
     mut response: Response,
     what: &str,
-    mut take: impl FnMut(Item<'_>),
+    mut take: impl FnMut(ListItem<'_>),
 ) -> Result<Option<ListHead>, SourceFailure> {
     let (mut splitter, mut length) = (ListSplitter::default(), 0usize);
     let malformed = |e: DecodeError| unexpected_body(what, &e.to_string());

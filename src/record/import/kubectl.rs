@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::files::{self, Limits};
 use super::timeline::Timeline;
 use super::{ImportError, Imported};
-use crate::decode::{DecodeError, Item, ListSplitter, MAX_ITEM, Object, item};
+use crate::decode::{DecodeError, ListItem, ListSplitter, MAX_ITEM, Object, item};
 use crate::objects::{Condition, ContainerState, Event, Lease, Meta, Node, Pod};
 use crate::observation::{Fact, Source, Time};
 use crate::text::Text;
@@ -41,8 +41,8 @@ pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Resu
     files::each_piece(path, limits, |piece| {
         kind = kind.take().or_else(|| splitter.kind());
         let listed = kind.as_deref().and_then(|kind| kind.strip_suffix("List"));
-        let mut take = |raw: Item<'_>| match (item(raw, listed.unwrap_or_default()), raw) {
-            (Object::OtherKind(kind), Item::Json(json)) if kind.is_empty() => {
+        let mut take = |raw: ListItem<'_>| match (item(raw, listed.unwrap_or_default()), raw) {
+            (Object::OtherKind(kind), ListItem::Json(json)) if kind.is_empty() => {
                 unnamed_bytes += json.len() as u64;
                 unnamed.push(json.to_vec());
             }
@@ -59,10 +59,10 @@ pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Resu
     match kind.strip_suffix("List") {
         Some(listed) => {
             for raw in unnamed {
-                cluster.add([item(Item::Json(&raw), listed)], &name, timeline);
+                cluster.add([item(ListItem::Json(&raw), listed)], &name, timeline);
             }
         }
-        None => cluster.add([item(Item::Json(&head), "")], &name, timeline),
+        None => cluster.add([item(ListItem::Json(&head), "")], &name, timeline),
     }
     if cluster.is_empty() {
         return Err(invalid("no pod, event or node in it".into()));

@@ -15,7 +15,7 @@ use crate::observation::{Observation, Time};
 use crate::text::Text;
 use crate::weight::DEFAULT_MEMORY;
 
-pub use offline::{LogFile, LogOf, examine};
+pub use offline::{LogFile, LogFileKind, examine};
 
 /// The result of an import.
 #[derive(Clone, Debug, PartialEq)]

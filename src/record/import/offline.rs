@@ -19,7 +19,7 @@ const LINES_READ: usize = 50_000;
 
 /// Whose log a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogOf {
+pub enum LogFileKind {
     /// The kubelet's.
     Kubelet,
     /// The container runtime's.
@@ -38,7 +38,7 @@ pub enum LogOf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
     /// What it is.
-    pub of: LogOf,
+    pub of: LogFileKind,
     /// Where it is.
     pub path: PathBuf,
 }
@@ -65,23 +65,23 @@ pub fn examine(
     let mut page = None;
     for log in logs {
         let lines = match log.of {
-            LogOf::Metrics => VecDeque::new(),
+            LogFileKind::Metrics => VecDeque::new(),
             _ => files::last_lines(&log.path, limits, LINES_READ)?,
         };
         let lines = lines.iter().map(String::as_str);
         let read = match &log.of {
-            LogOf::Metrics => {
+            LogFileKind::Metrics => {
                 match scrape(&files::text(&log.path, limits)?) {
                     Ok(found) => page = Some(found),
                     Err(e) => timeline.skip(&log.path.to_string_lossy(), format!("no page of metrics: {e}"), 1),
                 }
                 continue;
             }
-            LogOf::Kubelet => (Source::KubeletLog, kubelet(lines, reference)),
-            LogOf::Runtime => (Source::RuntimeLog, each(lines, reference, runtime)),
-            LogOf::Kernel => (Source::KernelLog, each(lines, reference, kernel_entry)),
-            LogOf::Other => (Source::OtherLog, each(lines, reference, any)),
-            LogOf::Container(name) => {
+            LogFileKind::Kubelet => (Source::KubeletLog, kubelet(lines, reference)),
+            LogFileKind::Runtime => (Source::RuntimeLog, each(lines, reference, runtime)),
+            LogFileKind::Kernel => (Source::KernelLog, each(lines, reference, kernel_entry)),
+            LogFileKind::Other => (Source::OtherLog, each(lines, reference, any)),
+            LogFileKind::Container(name) => {
                 let container = Text::name(name);
                 let mut keys = PemLines::default();
                 let output = |text: &str, at| LogEntry {
