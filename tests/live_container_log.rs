@@ -211,7 +211,7 @@ async fn of_a_long_log_the_server_returns_the_end_and_the_omission_is_reported()
     let (log, mut seen) = (reader.open(LogRequest { follow: false, ..request(Instance::Current) }), Seen::default());
     seen.until(&log, "the last lines", |s| s.ends == [2000]).await;
     log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, rest: LeftOut"]).await;
+    seen.until(&log, "older lines", |s| s.said == ["older, rest: Omitted"]).await;
     assert_eq!((seen.older.len(), seen.older[0].as_str(), seen.older[7999].as_str()), (8000, "line 2000", "line 9999"));
 }
 

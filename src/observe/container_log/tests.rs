@@ -152,7 +152,7 @@ fn of_a_packed_file_that_is_too_long_the_end_is_told_and_that_there_was_more() {
     let numbers: Vec<u32> = all.iter().filter_map(|l| l.split(' ').next()?.parse().ok()).collect();
     assert_eq!(numbers, (30_000 - numbers.len() as u32..30_000).collect::<Vec<_>>(), "no half line, no hole");
     assert_eq!(numbers.len() + 1, all.len());
-    assert!(told(follower.older()) == ["<older, rest LeftOut>"]);
+    assert!(told(follower.older()) == ["<older, rest Omitted>"]);
 }
 
 #[test]
