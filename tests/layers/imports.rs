@@ -36,7 +36,7 @@ impl Imports {
         circles
     }
 
-    /// The modules that a module uses, those above it and its own re-exports aside.
+    /// The modules that a module uses, except those above it and its own re-exports.
     pub fn used_by(&self, module: &Module) -> BTreeSet<Module> {
         let paths = self.paths.get(module).into_iter().flatten();
         let found = paths.filter_map(|path| {
