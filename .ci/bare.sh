@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 SUITE=bookworm
 USER_ID=1000
 
-# inside ROOT: runs in mount and pid namespaces of its own: what it mounts and starts ends with them.
+# inside ROOT: runs in separate mount and pid namespaces; its mounts and processes end with them.
 inside() {
     local root=$1 mirror http_proxy="" sysroot registry target
     # The mirror and the proxy that the machine's own apt uses.
@@ -80,7 +80,7 @@ chmod 755 "$root"
 child=
 finish() {
     [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
-    # The mounts are gone with their namespace: what is left is the new system alone.
+    # The mounts are gone with their namespace; only the new system remains.
     rm -rf --one-file-system "$root" "$root.log"
 }
 trap finish EXIT

@@ -9,7 +9,7 @@ VERSION=0.20.2
 target=$(cargo metadata --no-deps --locked --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 export PATH="$PATH:$target/tools/bin"
 if ! cargo deny --version >/dev/null 2>&1; then
-    # A target directory of its own: nothing of it is rebuilt by, or rebuilds, what the other steps use.
+    # A separate target directory, so that the other steps rebuild nothing.
     cargo install --locked --debug --no-default-features --version "$VERSION" \
         --root "$target/tools" --target-dir "$target/tools/build" cargo-deny
     rm -rf "$target/tools/build"

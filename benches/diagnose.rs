@@ -1,8 +1,8 @@
-//! What a diagnosis costs: a node with 1,000 pods from nothing, and one changed pod of them.
+//! Cost of a diagnosis: a node with 1,000 pods without a cache, and one changed pod.
 //!
-//! `cargo bench --bench diagnose`. The pods are those of the demo recording at its end under new names, until there are
-//! enough: once nine pods that are well for one that fails, once as they come, most of them failing. The runbook's patterns
-//! are compiled before, once for the life of a process, and timed apart.
+//! `cargo bench --bench diagnose`. The pods are copies of those at the end of the demo recording: once nine healthy pods for
+//! each failing one, once in the original ratio, most of them failing. Compilation of the runbook's patterns, once per process,
+//! is measured separately.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -34,10 +34,10 @@ fn main() {
     let mixed = |i: usize| if i.is_multiple_of(10) { failing[i / 10 % failing.len()] } else { well[i % well.len()] };
 
     let (snapshot, placed) = node(&moment, mixed);
-    told(&placed, &snapshot, moment.now);
+    diagnosed(&placed, &snapshot, moment.now);
     from_nothing(&placed, &snapshot, moment.now);
     let (snapshot, placed) = node(&moment, |i| all[i % all.len()]);
-    told(&placed, &snapshot, moment.now);
+    diagnosed(&placed, &snapshot, moment.now);
     from_nothing(&placed, &snapshot, moment.now);
     let mut rounds = Rounds::default();
     rounds.make(&placed, &snapshot, moment.now);
@@ -114,7 +114,7 @@ fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snap
 }
 
 /// What is found there; patterns that are needed are compiled by it.
-fn told(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
+fn diagnosed(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     let findings = Rounds::default().make(placed, snapshot, now);
     let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
     println!("{} pods, {told} of them with a finding that is not none.*", placed.len());

@@ -1,5 +1,4 @@
-//! Owns the one way in which a string from the node becomes safe for a terminal, for JSON and for a recording.
-//! It must not know where a string comes from, and nothing else may build a [`Text`].
+//! Strings from the node, made safe for a terminal, for JSON and for recordings. Only this module creates a [`Text`].
 
 mod clean;
 mod message;
@@ -17,49 +16,50 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::weight::{Weigh, allocation};
 
-/// Longest line kept, in characters; what follows on the line is cut and marked with `…`.
+/// Maximum length of a line, characters; the rest of the line is cut and marked with `…`.
 pub const MAX_LINE: usize = 4096;
-/// Longest text kept, in characters.
+/// Maximum length of a text, characters.
 pub const MAX_TEXT: usize = 16 * 1024;
+
 pub use message::Message;
 pub use redact::{PemLines, REDACTED, without_user};
 
-/// Foreign text that holds no control sequence, no control character but line feed and tab, nothing that is not seen, and
-/// nothing that looks like a credential.
+/// Text from the node without control sequences, control characters except line feed and tab, invisible characters, and
+/// anything that looks like a credential.
 ///
-/// A name is decoded as one ([`Text::name`], and so is whatever is deserialized): it has one line. Free text is decoded as
-/// a [`Message`]. Cheap to clone. Sanitizing is idempotent, so a text read back from a recording is unchanged.
+/// Deserialization gives a name of one line, as [`Text::name`] does. Free text is deserialized as a [`Message`]. Cheap to
+/// clone. Sanitizing is idempotent, so a text read from a recording is unchanged.
 #[derive(Clone, Default)]
 pub struct Text {
     safe: Arc<str>,
-    /// The text with its credentials, where some were taken out: for the screen, never printed, compared or serialized.
-    whole: Option<Arc<Whole>>,
+    /// The text with its credentials, if any were redacted: only for the screen, never printed, compared or serialized.
+    unredacted: Option<Arc<Unredacted>>,
 }
 
-/// A text with its credentials. It is not `Debug`.
-struct Whole(Box<str>);
+/// A text with its credentials. Without `Debug`, so that it cannot be logged.
+struct Unredacted(Box<str>);
 
 impl Text {
-    /// Free text: made safe to print, and without credentials.
+    /// Free text: made safe to print, credentials redacted.
     pub fn new(raw: &str) -> Self {
         let clean = clean::sanitize(raw);
         match redact::redact(&clean) {
-            Some(safe) => Self { safe: shared(&safe), whole: Some(Arc::new(Whole(clean.into()))) },
-            None => Self { safe: shared(&clean), whole: None },
+            Some(safe) => Self { safe: shared(&safe), unredacted: Some(Arc::new(Unredacted(clean.into()))) },
+            None => Self { safe: shared(&clean), unredacted: None },
         }
     }
 
-    /// A name, a word, an id or a key: one line, in which no character is dropped or takes no room.
+    /// A name, a word, an id or a key: one line, in which every character is visible and none is dropped.
     pub fn name(raw: &str) -> Self {
         let clean = clean::name(raw);
         let safe =
             if clean.contains("://") { redact::redact(&clean).map(|safe| clean::name(&safe).into()) } else { None };
-        Self { safe: safe.unwrap_or_else(|| shared(&clean)), whole: None }
+        Self { safe: safe.unwrap_or_else(|| shared(&clean)), unredacted: None }
     }
 
-    /// A text that is a credential as a whole.
+    /// A text that is entirely a credential.
     fn secret(raw: &str) -> Self {
-        Self { safe: REDACTED.into(), whole: Some(Arc::new(Whole(clean::sanitize(raw).into()))) }
+        Self { safe: REDACTED.into(), unredacted: Some(Arc::new(Unredacted(clean::sanitize(raw).into()))) }
     }
 
     /// The safe text.
@@ -67,27 +67,27 @@ impl Text {
         &self.safe
     }
 
-    /// The text with the credentials that were taken out of it: for the screen alone, when the user asks for it.
+    /// The text with its credentials: only for the screen, when the user enables it.
     pub fn unredacted(&self) -> &str {
-        self.whole.as_ref().map_or(&self.safe, |whole| &whole.0)
+        self.unredacted.as_ref().map_or(&self.safe, |text| &text.0)
     }
 
-    /// The text as the screen shows it: with its credentials or without.
+    /// The text for the screen, with its credentials if `secrets` is set.
     pub fn shown(&self, secrets: bool) -> &str {
         if secrets { self.unredacted() } else { &self.safe }
     }
 
-    /// A credential was taken out that [`Text::unredacted`] shows.
+    /// True if a credential was redacted, which [`Text::unredacted`] contains.
     pub fn is_redacted(&self) -> bool {
-        self.whole.is_some()
+        self.unredacted.is_some()
     }
 
-    /// True when nothing is left.
+    /// True if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.safe.is_empty()
     }
 
-    /// The text on one line: every run of white space becomes one space.
+    /// The text on one line: each sequence of white space becomes one space.
     pub fn one_line(&self) -> Cow<'_, str> {
         one_line(&self.safe)
     }
@@ -98,7 +98,7 @@ fn shared(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { Arc::from(text) }
 }
 
-/// A text on one line: every run of white space becomes one space.
+/// A text on one line: each sequence of white space becomes one space.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(['\n', '\t']) && !text.contains("  ") {
         return Cow::Borrowed(text);
@@ -134,9 +134,10 @@ impl Hash for Text {
 
 impl Weigh for Text {
     fn heap(&self) -> usize {
-        // Two counts are before the text.
+        // An `Arc` allocates two counters before the text.
         let of = |len: usize| if len == 0 { 0 } else { allocation(len + 2 * size_of::<usize>()) };
-        of(self.safe.len()) + self.whole.as_ref().map_or(0, |whole| of(size_of::<Whole>()) + allocation(whole.0.len()))
+        of(self.safe.len())
+            + self.unredacted.as_ref().map_or(0, |text| of(size_of::<Unredacted>()) + allocation(text.0.len()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Objects that hold far more than any honest one: placed, diagnosed, printed and drawn in bounded time, and what is left out
-//! is counted.
+//! Objects far above any usual size are located, diagnosed, printed and drawn in bounded time, and what is left out is
+//! counted.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::time::Duration;
@@ -18,8 +18,8 @@ use ratatui::buffer::Buffer;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Processor time for what takes two seconds at most without optimisation. Quadratic work takes minutes.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// CPU time limit. Linear work takes at most two seconds without optimisation, quadratic work takes minutes.
+const CPU_LIMIT: Duration = Duration::from_secs(20);
 
 fn now() -> Time {
     "2026-11-30T12:10:00Z".parse().unwrap()
@@ -53,12 +53,12 @@ fn event(i: usize, kind: &str, about: &str) -> Event {
     }
 }
 
-/// As it comes from the API server.
+/// Decoded as from the API server.
 fn decoded<T: DeserializeOwned>(json: &Value) -> T {
     serde_json::from_str(&json.to_string()).unwrap()
 }
 
-/// What the API server says.
+/// A model of objects of the API server.
 fn model(pods: Vec<Pod>, nodes: Vec<Node>, all: Vec<Event>) -> Model {
     let mut model = Model::default();
     let mut list = |source, facts: Vec<Fact>| {
@@ -80,24 +80,24 @@ fn moment(mut model: Model) -> NodeView {
     NodeView::new(model.snapshot(), &mut Rounds::default(), now())
 }
 
-/// The same from a recording, which begins with the model.
+/// The same model read from the keyframe of a recording.
 fn recorded(model: &Model) -> Model {
     let mut model: Model = serde_json::from_str(&serde_json::to_string(model).unwrap()).unwrap();
     model.reindex();
     model
 }
 
-/// What this thread has taken of a processor: what others take of the machine does not count.
-fn processor_time() -> Duration {
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
     let ticks: u64 = fields[11..13].iter().map(|t| t.parse::<u64>().unwrap()).sum();
     Duration::from_millis(ticks * 10)
 }
 
-/// All that commands print, and what the screen shows of the first pod; fails when it takes long.
-fn shows(what: &str, model: Model) -> (NodeView, String) {
-    let begin = processor_time();
+/// The output of all commands and of the screen for the first pod; fails above the time limit.
+fn render(what: &str, model: Model) -> (NodeView, String) {
+    let begin = cpu_time();
     let moment = moment(model);
     let rows = shown(&moment, &Filter::default(), Sort::default());
     let mut out = pods_table(&moment, &rows, kpodtrace::report::TableDetail::Wide, None);
@@ -113,8 +113,8 @@ fn shows(what: &str, model: Model) -> (NodeView, String) {
         app.event(&Input::Key(KeyEvent::new(code, KeyModifiers::NONE)));
         out += &text(&app.draw(160, 50));
     }
-    let took = processor_time() - begin;
-    assert!(took < PATIENCE, "{what} took {took:?}");
+    let took = cpu_time() - begin;
+    assert!(took < CPU_LIMIT, "{what} took {took:?}");
     (moment, out)
 }
 
@@ -130,7 +130,7 @@ fn a_pod_with_110_000_finalizers() {
     let mut deleted = pod("q", json!({"nodeName": "w", "containers": [{"name": "c"}]}), json!({"phase": "Running"}));
     deleted["metadata"]["deletionTimestamp"] = json!(THEN);
     deleted["metadata"]["finalizers"] = json!(finalizers);
-    let (moment, out) = shows("110,000 finalizers", recorded(&model(vec![decoded(&deleted)], Vec::new(), Vec::new())));
+    let (moment, out) = render("110,000 finalizers", recorded(&model(vec![decoded(&deleted)], Vec::new(), Vec::new())));
     assert_eq!(moment.rows()[0].status, "Terminating");
     assert_eq!(moment.rows()[0].cause, "term.finalizer");
     assert!(out.contains("x.y/63 and 109,936 more"), "{out}");
@@ -143,7 +143,7 @@ fn a_pod_with_70_000_scheduling_gates() {
     let condition = json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"});
     let spec = json!({"schedulingGates": gates, "containers": [{"name": "c"}]});
     let gated = pod("g", spec, json!({"phase": "Pending", "conditions": [condition]}));
-    let (moment, out) = shows("70,000 gates", recorded(&model(vec![decoded(&gated)], Vec::new(), Vec::new())));
+    let (moment, out) = render("70,000 gates", recorded(&model(vec![decoded(&gated)], Vec::new(), Vec::new())));
     assert_eq!(moment.rows()[0].status, "SchedulingGated");
     assert!(out.contains("69,936 of 70,000 scheduling gates left out"), "{out}");
 }
@@ -168,16 +168,16 @@ fn pods_with_2_500_containers() {
     let named = |name: Text| Pod { metadata: Meta { uid: name.clone(), name, ..one.metadata.clone() }, ..one.clone() };
     let pods: Vec<Pod> = (0..PODS).map(|i| named(format!("big{i}").into())).collect();
     let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}});
-    let (moment, out) = shows("pods of 2,500 containers", model(pods, vec![decoded(&node)], Vec::new()));
+    let (moment, out) = render("pods of 2,500 containers", model(pods, vec![decoded(&node)], Vec::new()));
     let row = &moment.rows()[0];
     assert_eq!((row.status.as_str(), row.ready.as_str(), row.restarts_so_far), ("CrashLoopBackOff", "0/2500", 12_500));
     assert!(out.contains("2,244 of 2,500 containers left out"), "{out}");
     let requests = kpodtrace::model::requests::requests(&moment.pods[0].facts.object().unwrap().spec);
-    assert_eq!(serde_json::to_value(&requests).unwrap(), json!({"cpu": "2500m"}), "those that are left out count");
+    assert_eq!(serde_json::to_value(&requests).unwrap(), json!({"cpu": "2500m"}), "containers that are left out count");
 }
 
 #[test]
-fn kubectls_words_count_the_containers_that_are_left_out() {
+fn kubectl_columns_count_containers_that_are_left_out() {
     let status = |i: usize| match i {
         0..400 => {
             json!({"name": format!("c{i:05}"), "ready": true, "started": true, "restartCount": 1, "state": {"running": {}}})
@@ -210,7 +210,7 @@ fn kubectls_words_count_the_containers_that_are_left_out() {
 }
 
 #[test]
-fn a_condition_of_kubernetes_is_kept_whatever_is_before_it() {
+fn a_kubernetes_condition_is_kept_after_many_others() {
     let mut conditions: Vec<Value> = (0..1000).map(|i| json!({"type": format!("x.y/{i}"), "status": "True"})).collect();
     conditions.push(json!({"type": "Ready", "status": "False", "message": "the one that counts"}));
     let pod = pod("p", json!({"nodeName": "w", "containers": [{"name": "c"}]}), json!({"conditions": conditions}));
@@ -228,7 +228,7 @@ fn a_node_with_100_000_taints_and_images() {
         json!([{"type": "Ready", "status": "True", "lastHeartbeatTime": THEN, "lastTransitionTime": THEN}]);
     let node = json!({"metadata": {"name": "w", "uid": "w"}, "spec": {"taints": taints},
         "status": {"conditions": conditions, "images": images}});
-    let (_, out) = shows("100,000 taints", recorded(&model(Vec::new(), vec![decoded(&node)], Vec::new())));
+    let (_, out) = render("100,000 taints", recorded(&model(Vec::new(), vec![decoded(&node)], Vec::new())));
     assert!(out.contains("99,936 of 100,000 taints left out"), "{out}");
 }
 
@@ -239,19 +239,23 @@ fn many_events_about_one_pod() {
     let status = json!({"phase": "Pending", "startTime": THEN, "containerStatuses": [{"name": "c", "state": {"waiting": waiting}}]});
     let p = pod("p", json!({"nodeName": "w", "containers": [{"name": "c"}]}), status);
     let all = (0..EVENTS).map(|i| event(i, "Pod", "p")).collect();
-    let (moment, out) = shows("150,000 events about a pod", model(vec![decoded(&p)], Vec::new(), all));
+    let (moment, out) = render("150,000 events about a pod", model(vec![decoded(&p)], Vec::new(), all));
     assert_eq!(moment.rows()[0].cause, "create.secret-not-found");
     let events = &moment.pods[0].facts.events;
-    assert_eq!(events.first().unwrap().metadata.name.as_str(), format!("e{}", EVENTS - 1), "the newest are kept");
+    assert_eq!(
+        events.first().unwrap().metadata.name.as_str(),
+        format!("e{}", EVENTS - 1),
+        "the newest events are kept"
+    );
     assert_eq!(events.len(), EVENTS_OF_ONE);
     assert!(out.contains("149744 older events were dropped"), "{out}");
 }
 
 #[test]
-fn many_events_about_a_node_and_about_nothing_that_is_known() {
+fn many_events_about_a_node_and_about_unknown_objects() {
     let node =
         json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
     let all = (0..100_000).map(|i| event(i, if i % 2 == 0 { "Node" } else { "Pod" }, "w")).collect();
-    let (_, out) = shows("100,000 events about a node", model(Vec::new(), vec![decoded(&node)], all));
+    let (_, out) = render("100,000 events about a node", model(Vec::new(), vec![decoded(&node)], all));
     assert!(out.contains("older events were dropped"), "{out}");
 }

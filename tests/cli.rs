@@ -1,4 +1,4 @@
-//! The binary as it is called: exit codes, what it says when it fails, and documents that hold what is documented.
+//! The binary: exit codes, errors, and JSON documents with the documented fields.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ fn command(args: &[&str]) -> Command {
 }
 
 fn run(args: &[&str]) -> (i32, String, String) {
-    told(command(args).output().unwrap())
+    result_of(command(args).output().unwrap())
 }
 
-fn told(output: Output) -> (i32, String, String) {
+fn result_of(output: Output) -> (i32, String, String) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -34,7 +34,7 @@ fn json(args: &[&str]) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// A folder for one test, empty at its begin.
+/// An empty folder for one test.
 fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     _ = std::fs::remove_dir_all(&dir);
@@ -42,7 +42,7 @@ fn scratch(name: &str) -> PathBuf {
     dir
 }
 
-/// An error says what was tried and why it failed on one line, and what to do on the next; nothing goes to standard output.
+/// An error has one line with what failed and why, and one with what to do; standard output is empty.
 fn fails(args: &[&str], code: i32, what: &[&str]) {
     let (got, out, err) = run(args);
     assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
@@ -53,7 +53,7 @@ fn fails(args: &[&str], code: i32, what: &[&str]) {
     }
 }
 
-/// Flags with which nothing of a node answers, whatever machine this runs on.
+/// Flags with which no source responds, on any machine.
 const NOTHING: [&str; 8] = [
     "--runtime-endpoint",
     "unix:///nonexistent/kpodtrace.sock",
@@ -66,7 +66,7 @@ const NOTHING: [&str; 8] = [
 ];
 
 #[test]
-fn a_node_that_does_not_answer_is_told_and_not_shown_as_empty() {
+fn a_node_that_does_not_respond_is_reported_and_not_shown_as_empty() {
     for command in ["pods", "pleg"] {
         let args: Vec<&str> = [command].into_iter().chain(NOTHING).collect();
         fails(&args, 3, &["no source of pods", "/nonexistent/kpodtrace.sock", "kpodtrace doctor"]);
@@ -74,7 +74,7 @@ fn a_node_that_does_not_answer_is_told_and_not_shown_as_empty() {
 }
 
 #[test]
-fn doctor_says_what_was_tried_and_what_is_missing() {
+fn doctor_lists_what_was_tried_and_what_is_missing() {
     let args: Vec<&str> = ["doctor"].into_iter().chain(NOTHING).collect();
     let (code, out, err) = run(&args);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
@@ -89,7 +89,7 @@ fn doctor_says_what_was_tried_and_what_is_missing() {
 }
 
 #[test]
-fn inputs_that_are_none() {
+fn unrecognized_inputs() {
     let dir = scratch("none");
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     std::fs::write(path("empty"), "").unwrap();
@@ -105,7 +105,7 @@ fn inputs_that_are_none() {
 }
 
 #[test]
-fn a_hostile_name_stays_text() {
+fn a_hostile_name_is_escaped() {
     let (_, _, err) = run(&["pods", "--from", "a\x1b]0;owned\x07\x1b[2Jb"]);
     assert!(!err.contains('\x1b'), "{err:?}");
 }
@@ -129,14 +129,14 @@ fn usage() {
 }
 
 #[test]
-fn flags_of_the_screen_are_for_the_screen() {
-    fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["they are for the screen"]);
+fn flags_of_the_screen_are_refused_with_other_commands() {
+    fails(&["--ascii", "pods", "--from", KUBECTL], 2, &["flags of the screen do not apply"]);
     fails(&["--speed", "4", "pods"], 2, &["kpodtrace --from PATH --speed 4"]);
     fails(&["--speed", "4"], 2, &["--speed without --from", "omit --speed"]);
 }
 
 #[test]
-fn a_moment_outside_the_input_names_what_there_is() {
+fn a_time_outside_the_input_is_refused_with_the_span_of_the_input() {
     for at in ["2020-01-01T00:00:00Z", "03:00:00", "+3h"] {
         fails(
             &["pods", "--from", RECORDING, "--at", at],
@@ -147,7 +147,7 @@ fn a_moment_outside_the_input_names_what_there_is() {
 }
 
 #[test]
-fn moments_of_an_input() {
+fn times_of_an_input() {
     let now =
         |at: &str| json(&["pods", "--from", RECORDING, "--at", at, "-o", "json"])["now"].as_str().unwrap().to_owned();
     assert_eq!(now("12:42:10"), "2026-11-29T12:42:10Z");
@@ -193,7 +193,7 @@ fn kubectl_objects_as_a_table() {
 #[test]
 fn standard_input() {
     let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join(KUBECTL)).unwrap();
-    let (code, out, err) = told(command(&["pods", "--from", "-"]).stdin(file).output().unwrap());
+    let (code, out, err) = result_of(command(&["pods", "--from", "-"]).stdin(file).output().unwrap());
     assert_eq!(code, 0, "{err}");
     assert_eq!(out, run(&["pods", "--from", KUBECTL]).1);
     let mut child = command(&["pods", "--from", "-"])
@@ -203,7 +203,7 @@ fn standard_input() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"no json").unwrap();
-    assert_eq!(told(child.wait_with_output().unwrap()).0, 3);
+    assert_eq!(result_of(child.wait_with_output().unwrap()).0, 3);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn filters() {
 }
 
 #[test]
-fn exit_codes_only_when_asked_for() {
+fn problems_change_the_exit_code_only_with_its_flag() {
     assert_eq!(run(&["pods", "--from", RECORDING]).0, 0);
     assert_eq!(run(&["pods", "--from", RECORDING, "--exit-code"]).0, 1);
     assert_eq!(run(&["pods", "--from", RECORDING, "-n", "s-healthy-web", "--exit-code"]).0, 0);
@@ -237,7 +237,7 @@ fn exit_codes_only_when_asked_for() {
 }
 
 #[test]
-fn the_hang_is_plain_while_the_metrics_do_not_answer() {
+fn a_hang_is_shown_while_the_metrics_do_not_respond() {
     let at = ["pleg", "--from", RECORDING, "--at", "12:42:10"];
     let (code, out, _) = run(&at);
     assert_eq!(code, 0);
@@ -249,7 +249,7 @@ fn the_hang_is_plain_while_the_metrics_do_not_answer() {
     let waited = report["own_calls"]["unanswered_seconds"].as_f64().unwrap();
     assert!((25.0..=35.0).contains(&waited), "{waited}");
     assert!(report["alarms"].as_array().unwrap().iter().any(|a| a["kind"] == "unanswered" && a["source"] == "cri"));
-    // Once the metrics are back they tell of it too.
+    // Once the metrics are back they show it too.
     let after = json(&["pleg", "--from", RECORDING, "--at", "12:42:20", "-o", "json"]);
     let last = after["windows"].as_array().unwrap().last().unwrap();
     assert_eq!((last["beyond_10s"].as_u64(), &after["verdict"]), (Some(1), &Value::from("slow")));
@@ -265,7 +265,7 @@ fn the_wide_table_has_more_columns_and_nothing_is_cut() {
 }
 
 #[test]
-fn a_recording_shows_what_its_import_shows() {
+fn a_recording_shows_the_same_as_its_import() {
     let dir = scratch("record");
     let file = dir.join("made.kpt");
     let file = file.to_str().unwrap();
@@ -282,18 +282,18 @@ fn a_recording_shows_what_its_import_shows() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_an_error() {
     let mut child = command(&["pods", "--from", RECORDING, "-o", "json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let (code, _, err) = told(child.wait_with_output().unwrap());
+    let (code, _, err) = result_of(child.wait_with_output().unwrap());
     assert_eq!((code, err.as_str()), (0, ""));
 }
 
-/// Every key of a document, wherever it stands.
+/// Every key of a document, at any depth.
 fn keys(value: &Value, out: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
@@ -375,7 +375,7 @@ fn every_key_is_documented() {
 }
 
 #[test]
-fn documented_scalars_are_there_though_nothing_is_known() {
+fn documented_scalars_are_present_without_data() {
     let list = json(&["pods", "--from", KUBECTL, "-o", "json"]);
     assert_eq!((list["apiVersion"].as_str(), list["kind"].as_str()), (Some("kpodtrace/v1alpha1"), Some("PodList")));
     for key in ["now", "node", "sources", "alarms", "counts", "pods"] {
@@ -426,7 +426,7 @@ fn documented_scalars_are_there_though_nothing_is_known() {
 }
 
 #[test]
-fn images_are_told_by_doctor_and_in_json() {
+fn images_are_in_doctor_and_in_json() {
     const CAPTURE: &str = "tests/fixtures/captures/healthy-web";
     let (_, out, err) = run(&["doctor", "--from", CAPTURE]);
     assert!(
@@ -439,10 +439,10 @@ fn images_are_told_by_doctor_and_in_json() {
 }
 
 #[test]
-fn one_nodes_state_is_never_told_under_anothers_name() {
+fn the_state_of_one_node_is_never_shown_for_another() {
     let (code, out, err) = run(&["explain", "node/nope", "--from", KUBECTL]);
     assert_eq!((code, out.as_str()), (3, ""));
-    assert!(err.contains("node/nope: no pod, node, cause or reason of that name"), "{err}");
+    assert!(err.contains("no pod, node, cause or reason named \"node/nope\""), "{err}");
     let known = json(&["explain", "node/node-a", "--from", KUBECTL, "-o", "json"]);
     assert_eq!(
         (known["subjects"][0]["name"].as_str(), known["subjects"][0]["status"].as_str()),
@@ -471,11 +471,11 @@ fn pods_are_filtered_and_sorted_as_on_the_screen() {
 }
 
 #[test]
-fn the_configuration_is_printed_and_a_wrong_one_refused() {
+fn the_configuration_is_printed_and_an_invalid_one_refused() {
     let dir = scratch("config");
     let file = dir.join("kpodtrace/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let run = |args: &[&str]| told(command(args).env("XDG_CONFIG_HOME", &dir).output().unwrap());
+    let run = |args: &[&str]| result_of(command(args).env("XDG_CONFIG_HOME", &dir).output().unwrap());
     std::fs::write(&file, "theme = 'light'\n").unwrap();
     let (code, out, _) = run(&["config", "--no-mouse"]);
     assert_eq!(code, 0);

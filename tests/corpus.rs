@@ -1,5 +1,5 @@
-//! The labelled failures of `tests/corpus` and `tests/corpus-public` are a contract: cause and stage of the top finding, and how sure it may be.
-//! A case that is answered wrongly is listed here with the reason; the test fails when the list says less, or more.
+//! Labelled failures of `tests/corpus` and `tests/corpus-public`: cause, stage and confidence of the top finding. Cases with a
+//! wrong result are listed here with the reason; the list must be exact.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use kpodtrace::session::{LogFile, LogFileKind, RecordedSession};
 use kpodtrace::view::{ExplainedSubject, SubjectName, explain_named};
 use serde::Deserialize;
 
-/// Cases that are answered wrongly, and why.
+/// Cases with a wrong result, and why.
 const STILL_WRONG: &[(&str, &str)] = &[];
 
 #[derive(Deserialize)]
@@ -84,13 +84,13 @@ fn explain(folder: &Path, case: &Case) -> ExplainedSubject {
     found.remove(0)
 }
 
-/// A label is met by itself and by any refinement of it.
+/// A label is met by the same cause and by any more specific one.
 fn meets(label: &str, cause: &str) -> bool {
     cause == label || cause.strip_prefix(label).is_some_and(|rest| rest.starts_with('.'))
 }
 
 #[test]
-fn every_case_is_answered_as_labelled_or_listed() {
+fn every_case_has_the_labelled_result_or_is_listed() {
     let (mut right, mut certain, mut all) = (0, 0, 0);
     let mut complaints = Vec::new();
     for folder in folders() {
@@ -106,7 +106,7 @@ fn every_case_is_answered_as_labelled_or_listed() {
         right += usize::from(good);
         certain += usize::from(good && top.confidence == Confidence::Certain);
         for finding in &explained.diagnosis.findings {
-            // That nothing is known, or that nothing is wrong, may have nothing to show.
+            // `unknown` and `none.healthy` can have no evidence.
             let shown = finding.cause.starts_with("none.") || !finding.evidence.is_empty();
             if finding.cause != "unknown" && (finding.steps.len() < 2 || !shown) {
                 let (steps, evidence) = (finding.steps.len(), finding.evidence.len());

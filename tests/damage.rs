@@ -1,4 +1,4 @@
-//! A damaged recording: what is lost is told, and what is whole is shown as it was.
+//! A damaged recording: the loss is reported, and undamaged frames give the same result.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl Drop for Temp {
 }
 
 #[test]
-fn behind_a_lost_frame_the_state_is_whole_again() {
+fn after_a_lost_frame_the_state_is_complete_again() {
     let whole = RecordReader::from_bytes("demo", DEMO).unwrap();
     let lost = whole.find_frame(at("12:40:00.000")).unwrap();
     let mut bytes = DEMO.to_vec();
@@ -43,7 +43,7 @@ fn behind_a_lost_frame_the_state_is_whole_again() {
     assert!(damaged.problems().iter().any(|p| p.at == frame.offset), "{:?}", damaged.problems());
     let mut intact = RecordedSession::demo().unwrap();
     let later = at("12:43:30.000");
-    // Played over the gap, and sought behind it: the keyframe brings back what the lost frame had changed.
+    // Replayed over the gap and by a seek: the keyframe restores the changes of the lost frame.
     damaged.seek(at("12:38:30.000")).unwrap();
     while damaged.now() < later {
         damaged.advance(std::time::Duration::from_secs(1)).unwrap();
@@ -57,7 +57,7 @@ fn behind_a_lost_frame_the_state_is_whole_again() {
 
 #[test]
 fn a_recording_ends_with_its_last_observation() {
-    // Live stamps have nanoseconds; an end in whole microseconds must not cut off what was observed within the last one.
+    // Live stamps have nanoseconds; an end in whole microseconds must include observations of the last one.
     let begin = at("12:00:00.000000100");
     let mut seq = Sequencer::new(Source::Cri);
     let mut say = |nanos: i64, fact: Fact| {
@@ -78,7 +78,7 @@ fn a_recording_ends_with_its_last_observation() {
 }
 
 #[test]
-fn a_recording_that_was_cut_shows_what_there_is_and_says_so() {
+fn a_truncated_recording_is_shown_up_to_the_cut_and_reported() {
     let file = Temp::new("cut", &DEMO[..DEMO.len() * 2 / 3]);
     let mut session = RecordedSession::open(&file.0).unwrap();
     assert!(!session.problems().is_empty());

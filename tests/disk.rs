@@ -1,4 +1,4 @@
-//! What lies on disk of pods: the last resort where nobody lists them, and never a word against who does.
+//! Pods on disk: the last resort without a pod list, and never in contradiction to one.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-/// What sources say, second by second.
+/// Observations of sources, one second after the other.
 struct Said {
     all: Vec<Observation>,
     sources: Vec<(Source, Sequencer)>,
@@ -125,7 +125,7 @@ fn placed<'m>(moment: &'m NodeView, key: &str) -> &'m LocatedPod {
 }
 
 #[test]
-fn where_nobody_lists_pods_the_disk_does_and_says_how_little_that_is() {
+fn without_a_pod_list_the_pods_on_disk_are_listed_as_unknown() {
     let mut said = Said::new();
     said.fails(Source::ApiPods).lists(
         Source::Machine,
@@ -155,7 +155,7 @@ fn where_nobody_lists_pods_the_disk_does_and_says_how_little_that_is() {
 }
 
 #[test]
-fn who_lists_pods_is_not_contradicted_and_what_is_left_over_is_told_as_such() {
+fn a_pod_list_overrides_the_disk_and_leftover_directories_are_reported() {
     for lists in [Source::ApiPods, Source::KubeletPods] {
         let mut said = Said::new();
         said.lists(Source::Machine, vec![dir("u1", "shop/web"), dir("u2", "shop/old")]);
@@ -168,7 +168,7 @@ fn who_lists_pods_is_not_contradicted_and_what_is_left_over_is_told_as_such() {
         assert_ne!(place.status_from, Source::Machine);
         assert_eq!(place.progress(Stage::Admission).unwrap().state, StageState::Done, "its directory shows it");
         assert!(place.progress(Stage::Volumes).unwrap().evidence.iter().any(|e| e.source == Source::Machine));
-        // A source that falls silent does not bring back what it said is gone; what comes later it cannot know.
+        // A source that stops responding does not restore pods that it reported as deleted.
         said.fails(lists).say(Source::Machine, dir("u3", "shop/new"));
         assert_eq!(keys(&said.snapshot()), ["u1", "u3"]);
         assert_eq!(said.snapshot().orphaned.len(), 1);
@@ -180,7 +180,7 @@ fn who_lists_pods_is_not_contradicted_and_what_is_left_over_is_told_as_such() {
 }
 
 #[test]
-fn a_static_pod_is_one_pod_whoever_shows_it() {
+fn a_static_pod_is_one_pod_in_all_sources() {
     let mut said = Said::new();
     said.lists(Source::Machine, vec![manifest("etcd.yaml", "etcd-n")]);
     assert_eq!(keys(&said.snapshot()), ["file:etcd.yaml"]);
@@ -188,7 +188,7 @@ fn a_static_pod_is_one_pod_whoever_shows_it() {
     let snapshot = said.snapshot();
     assert_eq!(keys(&snapshot), ["u1"]);
     assert!(snapshot.pods["u1"].is_static());
-    // The API server may lack the mirror; the runtime has the pod.
+    // The API server can lack the mirror pod; the runtime has the pod.
     said.lists(Source::ApiPods, vec![]).lists(Source::Cri, vec![sandbox("u1", "etcd-n")]);
     let snapshot = said.snapshot();
     assert_eq!(keys(&snapshot), ["u1"]);
@@ -202,7 +202,7 @@ fn a_static_pod_is_one_pod_whoever_shows_it() {
 }
 
 #[test]
-fn logs_alone_are_a_pod_only_where_the_runtime_does_not_answer() {
+fn log_directories_are_pods_only_while_the_runtime_does_not_respond() {
     let mut said = Said::new();
     let Fact::PodDir(mut logs) = dir("u1", "shop/web") else { panic!() };
     logs.kubelet = false;
@@ -215,7 +215,7 @@ fn logs_alone_are_a_pod_only_where_the_runtime_does_not_answer() {
     assert_eq!(keys(&said.snapshot()), ["u1"]);
 }
 
-/// All that the tests above say, at once.
+/// The observations of the tests above together.
 fn everything() -> Vec<Observation> {
     let mut said = Said::new();
     said.lists(Source::Machine, vec![dir("u1", "shop/web"), dir("u2", "shop/old"), manifest("m1", "etcd-n")]);
@@ -236,7 +236,7 @@ fn everything() -> Vec<Observation> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn in_any_order_of_the_sources_the_disk_says_the_same(
+    fn the_order_of_the_sources_does_not_matter(
         picks in prop::collection::vec(any::<u8>(), 1..80), upto in 1usize..60, often in 1usize..9,
     ) {
         let mut said = everything();

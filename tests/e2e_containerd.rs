@@ -19,7 +19,7 @@ mod lab {
 }
 use lab::runtime_service_client::RuntimeServiceClient;
 
-/// Waiting for something that must come.
+/// Wait for an expected result.
 const PATIENCE: Duration = Duration::from_secs(40);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -27,7 +27,7 @@ fn given(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tests/e2e/containerd.sh"))
 }
 
-/// What a supervised source says, with the checks made of it.
+/// Facts of a supervised source, with the checks on them.
 struct Said {
     name: &'static str,
     rx: mpsc::Receiver<Observation>,
@@ -47,7 +47,7 @@ impl Said {
         Self { name, rx, task }
     }
 
-    /// Waits until a fact is as it should be, and says how long that took.
+    /// Waits until a fact matches, and prints how long that took.
     async fn sees(&mut self, what: &str, mut is: impl FnMut(&Fact) -> bool) {
         let (began, end) = (Instant::now(), tokio::time::Instant::now() + PATIENCE);
         let mut seen = Vec::new();
@@ -83,7 +83,7 @@ impl Said {
     }
 }
 
-/// Makes pods, as a kubelet would.
+/// Creates pods like a kubelet.
 struct Lab {
     cri: RuntimeServiceClient<Channel>,
 }
@@ -104,7 +104,7 @@ impl Lab {
         labels
     }
 
-    /// `network` is 0 for one of its own, 2 for the node's.
+    /// `network` is 0 for a separate network namespace, 2 for the node's.
     fn config(pod: &str, network: i32) -> lab::PodSandboxConfig {
         lab::PodSandboxConfig {
             metadata: Some(lab::PodSandboxMetadata {
@@ -197,10 +197,14 @@ fn is_answer(fact: &Fact) -> bool {
 async fn a_real_containerd() {
     let socket = given("KPT_CONTAINERD_SOCKET");
     let mut lab = Lab::to(&socket).await;
-    // Without an event it would list once in a minute: whatever is seen sooner was told by an event.
-    let pace =
-        CriTimings { quiet: 60 * SECOND, images_every: 600 * SECOND, images_spacing: SECOND, ..CriTimings::default() };
-    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_timings(pace));
+    // Without an event it lists once a minute: an earlier result comes from an event.
+    let timings = CriTimings {
+        max_interval: 60 * SECOND,
+        images_every: 600 * SECOND,
+        images_min_interval: SECOND,
+        ..CriTimings::default()
+    };
+    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_timings(timings));
     let (mut status, mut epoch) = (false, false);
     events
         .sees("version, conditions, and the first list as an epoch", |f| {
@@ -228,8 +232,8 @@ async fn a_real_containerd() {
             _ => false,
         })
         .await;
-    let pace = CriTimings { images_every: 3 * SECOND, ..CriTimings::default() };
-    Said::by("images", Source::Cri, CriSource::new(&socket).with_timings(pace))
+    let timings = CriTimings { images_every: 3 * SECOND, ..CriTimings::default() };
+    Said::by("images", Source::Cri, CriSource::new(&socket).with_timings(timings))
         .sees("what they take", |f| match f {
             Fact::ImageFs(fs) => {
                 let of = |usage: &FilesystemUsage| {

@@ -1,5 +1,5 @@
-//! The encoding of observations is for good: every line of `golden/observations.jsonl` must be read and written alike by
-//! every later version, and `golden/format-1.kpt` must be read. A line may be added at the end, never changed or removed.
+//! The encoding of observations is stable: every later version reads and writes every line of `golden/observations.jsonl`
+//! unchanged, and reads `golden/format-1.kpt`. Lines are added at the end, never changed or removed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use kpodtrace::record::{RecordPoint, RecordReader};
 
 const LINES: &str = include_str!("golden/observations.jsonl");
 
-/// Names every variant of an enum. The match has no wildcard: a new variant does not compile until it is named here, and
-/// once it is, it needs a golden line.
+/// Names every variant of an enum. The match has no wildcard, so a new variant must be named here, and then needs a golden
+/// line.
 macro_rules! variants {
     ($function:ident, $all:ident, $type:ident, $($name:ident)*) => {
         const $all: &[&str] = &[$(stringify!($name)),*];
@@ -49,7 +49,7 @@ fn known(line: &str) -> Observation {
 }
 
 #[test]
-fn every_line_is_read_and_written_alike() {
+fn every_line_is_read_and_written_unchanged() {
     for line in LINES.lines() {
         assert_eq!(known(line).encode().unwrap(), line);
     }
@@ -118,7 +118,7 @@ fn an_unknown_field_is_ignored_at_every_level() {
 }
 
 #[test]
-fn what_a_later_version_adds_is_unknown_and_not_malformed() {
+fn additions_of_a_later_version_are_unknown_and_not_malformed() {
     let stamp = r#""epoch":1,"seq":9,"mono":5,"wall":"2026-03-01T12:00:00Z""#;
     let unknown = [
         format!(r#"{{"source":"cri",{stamp},"kind":"volume","value":{{"id":"x"}}}}"#),
@@ -141,7 +141,7 @@ fn what_a_later_version_adds_is_unknown_and_not_malformed() {
 }
 
 #[test]
-fn a_recording_of_format_1_is_read_for_ever() {
+fn a_recording_of_format_1_is_read() {
     let reader = RecordReader::from_bytes("format-1.kpt", include_bytes!("golden/format-1.kpt").as_slice()).unwrap();
     assert!(reader.is_complete(), "{:?}", reader.problems());
     let header = reader.header();
@@ -149,7 +149,7 @@ fn a_recording_of_format_1_is_read_for_ever() {
     assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123Z");
     assert_eq!(header.labels["ticket"], "OPS-1");
 
-    // It holds the first 53 golden lines, in frames of 30 and 23.
+    // The recording has the first 53 golden lines, in frames of 30 and 23.
     let mut lines = LINES.lines().map(known);
     for (index, count) in [30, 23].into_iter().enumerate() {
         let expected: Vec<_> = lines.by_ref().take(count).collect();

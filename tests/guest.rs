@@ -1,4 +1,4 @@
-//! A live command is a guest on its node: it and what it starts run last and are killed first.
+//! Live commands and the processes that they start run with low priority and are killed first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -74,7 +74,7 @@ fn nice_of(stat: &Path) -> Option<i32> {
 }
 
 #[test]
-fn it_and_its_children_run_last_and_are_killed_first() {
+fn the_process_and_its_children_have_low_priority() {
     let nice = nice_of(Path::new("/proc/self/stat")).unwrap().max(10);
     let mut doctor = Doctor::start();
     let told = doctor.dir.join("told");
@@ -88,7 +88,7 @@ fn it_and_its_children_run_last_and_are_killed_first() {
     let process = PathBuf::from(format!("/proc/{}", doctor.child.id()));
     assert_eq!(fs::read_to_string(process.join("oom_score_adj")).unwrap(), "1000\n");
     let threads = fs::read_dir(process.join("task")).unwrap().map(|task| task.unwrap().path());
-    // A thread that has ended meanwhile has none.
+    // A thread that has exited has none.
     let nices: Vec<i32> = threads.filter_map(|task| nice_of(&task.join("stat"))).collect();
     assert!(nices.len() > 1 && nices.iter().all(|n| *n == nice), "every thread: {nices:?}");
 

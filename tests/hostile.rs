@@ -1,4 +1,4 @@
-//! The binary against servers and files that never end: what is left out is said, the rest is shown, memory is bounded.
+//! The binary with servers and files that never end: omissions are reported, the rest is shown, memory is bounded.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "fakes/hostile_api.rs"]
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// Most memory that the program may ever hold, KiB.
 const MOST: u64 = 300 << 10;
-/// Longest that any of it may take: seconds are expected.
+/// Maximum duration; seconds are expected.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NODE: &str = "node-a";
 
@@ -28,7 +28,7 @@ struct Ended {
     took: Duration,
 }
 
-/// Runs the program to its end, and looks how much memory it holds meanwhile.
+/// Runs the program until it exits, and samples its memory.
 fn run(args: &[&str], input: Option<&Path>) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kpodtrace"));
     let input = input.map_or(Stdio::null(), |path| std::fs::File::open(path).unwrap().into());
@@ -67,7 +67,7 @@ fn memory(id: u32) -> u64 {
     held.unwrap_or(0)
 }
 
-/// Reads the documents that the program prints until one is as wanted, and a while longer; gives it, and the memory.
+/// Reads documents until one matches, and a while longer; returns it and the memory in use.
 fn watch(args: &[&str], done: impl Fn(&Value) -> bool) -> (Value, u64) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kpodtrace"));
     let mut child =
@@ -139,7 +139,7 @@ fn source<'a>(report: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn servers_without_an_end_cost_themselves_alone() {
+fn an_endless_response_affects_only_its_source() {
     let dir = Dir::new("servers");
     let api = hostile_api::start(NODE);
     let kubeconfig = dir.path("kubeconfig");
@@ -179,7 +179,7 @@ fn servers_without_an_end_cost_themselves_alone() {
 }
 
 #[test]
-fn files_without_an_end_are_refused_with_words() {
+fn endless_files_are_refused_with_a_reason() {
     let dir = Dir::new("files");
     let pipe = dir.path("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, pipe.as_str(), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -206,7 +206,7 @@ fn files_without_an_end_are_refused_with_words() {
     }
     let zeros = run(&["pods", "--from", "-"], Some(Path::new("/dev/zero")));
     assert!(zeros.code == Some(3) && zeros.memory <= MOST, "{} KiB: {}", zeros.memory, zeros.err);
-    // What a team's folder holds is left out, and said; what was asked for must be right.
+    // An oversized file in the system's runbook folder is ignored with a note; in a folder given by flag it is an error.
     for name in ["zero.toml", "pipe.toml"] {
         let book = Dir::new(name);
         match name {
@@ -220,7 +220,7 @@ fn files_without_an_end_are_refused_with_words() {
 }
 
 #[test]
-fn a_recording_that_unfolds_is_refused() {
+fn a_recording_with_an_excessive_compression_ratio_is_refused() {
     use kpodtrace::record::{RecordHeader, RecordPoint, create_file};
     let dir = Dir::new("recording");
     let path = dir.path("bomb.kpt");
@@ -240,7 +240,7 @@ fn a_recording_that_unfolds_is_refused() {
 }
 
 #[test]
-fn an_input_that_needs_more_is_read_where_more_is_allowed() {
+fn a_large_input_is_read_with_a_higher_memory_limit() {
     let dir = Dir::new("large");
     let path = dir.path("pods.json");
     let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());

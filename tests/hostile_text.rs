@@ -1,4 +1,4 @@
-//! Names that want to be rows and texts that hold credentials, through the binary: what is printed, and what is recorded.
+//! Forged names and texts with credentials: what the binary prints and records.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn list(dir: &Path, items: &[Value]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Everything that is printed of an input, and of the recording of it.
+/// The output of all commands for an input and for its recording.
 fn printed(dir: &Path, path: &str) -> Vec<(String, String)> {
     let recording = dir.join("x.kpt");
     let recording = recording.to_str().unwrap();
@@ -70,7 +70,7 @@ fn printed(dir: &Path, path: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_line_break_or_a_hidden_character_in_a_name_makes_no_row_and_no_other_name() {
+fn a_line_break_or_invisible_character_in_a_name_forges_no_row_and_no_name() {
     let dir = scratch("forged");
     let forged = "probe\n5s     Warning  kube-system/coredns  OOMKilling   node.memory  Memory cgroup out of memory";
     let reason = "Evicted\nkube-system  coredns  0/1  CrashLoopBackOff";
@@ -119,7 +119,7 @@ fn credentials_are_neither_printed_nor_recorded() {
     for kept in ["postgres://app:[redacted]@db:5432", "https://bob:[redacted]@registry.corp/v2/"] {
         assert!(whole.contains(kept), "{kept}");
     }
-    // A recording holds its observations as they are encoded.
+    // A recording contains the encoded observations.
     let observations = import(Path::new(&path)).unwrap().observations;
     let encoded: String = observations.iter().map(|o| o.encode().unwrap()).collect();
     assert!(encoded.contains("[redacted]") && !encoded.contains("hunter2"), "{encoded}");

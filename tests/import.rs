@@ -1,4 +1,4 @@
-//! Every fixture imports, without a line lost, into observations that are well formed.
+//! Every fixture is imported without a lost line into valid observations.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,8 +23,8 @@ fn of(imported: &Imported, source: Source) -> Vec<&Observation> {
     imported.observations.iter().filter(|o| o.stamp.source == source).collect()
 }
 
-/// What holds for any import.
-fn well_formed(name: &str, imported: &Imported) {
+/// Invariants of every import.
+fn check_invariants(name: &str, imported: &Imported) {
     assert_eq!(imported.skipped, vec![], "{name}");
     let (mut seqs, mut mono) = (BTreeMap::new(), 0);
     let (mut epochs, mut open): (BTreeMap<Source, u32>, BTreeSet<Source>) = Default::default();
@@ -78,7 +78,7 @@ fn every_capture() {
     assert!(names.len() > 80);
     for name in names {
         let imported = capture(&name);
-        well_formed(&name, &imported);
+        check_invariants(&name, &imported);
         let node = match name.as_str() {
             // Nothing that answered names it.
             "apiserver-down" => "",
@@ -90,7 +90,7 @@ fn every_capture() {
 }
 
 #[test]
-fn the_same_input_gives_the_same() {
+fn an_import_is_deterministic() {
     for path in ["captures/init-chain", "incident", "kubectl/objects.json"] {
         let path = fixtures().join(path);
         assert_eq!(import(&path).unwrap(), import(&path).unwrap());
@@ -119,7 +119,7 @@ fn errors_become_states() {
 }
 
 #[test]
-fn a_capture_holds_what_its_files_hold() {
+fn an_import_has_the_content_of_its_files() {
     let web = capture("healthy-web");
     let facts = |source| of(&web, source).into_iter().map(|o| &o.fact);
     let containers: Vec<_> = facts(Source::Cri)
@@ -147,7 +147,7 @@ fn a_capture_holds_what_its_files_hold() {
 #[test]
 fn the_incident() {
     let incident = import(&fixtures().join("incident")).unwrap();
-    well_formed("incident", &incident);
+    check_invariants("incident", &incident);
     assert_eq!(incident.node, "node-a");
     let cri = of(&incident, Source::Cri);
     assert_eq!(cri.iter().filter(|o| o.fact == Fact::EpochBegin).count(), 2, "one epoch before the hang, one after");
@@ -170,7 +170,7 @@ fn the_incident() {
 
 /// What is left at the end of each source's epoch is what its last list held.
 #[test]
-fn differences_add_up() {
+fn differences_add_up_to_the_last_list() {
     let incident = import(&fixtures().join("incident")).unwrap();
     let (mut containers, mut sandboxes, mut pods) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for o in &incident.observations {
@@ -209,7 +209,7 @@ fn differences_add_up() {
 #[test]
 fn a_kubectl_list() {
     let imported = import(&fixtures().join("kubectl/objects.json")).unwrap();
-    well_formed("kubectl", &imported);
+    check_invariants("kubectl", &imported);
     let count = |source| of(&imported, source).len();
     // State, begin, end, and the objects.
     assert_eq!((count(Source::ApiPods), count(Source::ApiEvents), count(Source::ApiNode)), (3 + 6, 3 + 36, 3 + 1));
@@ -219,7 +219,7 @@ fn a_kubectl_list() {
 }
 
 #[test]
-fn secrets_do_not_come_along() {
+fn secrets_are_not_imported() {
     let list = r#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a","namespace":"b","uid":"u","creationTimestamp":"2026-11-29T11:00:00Z",
         "labels":{"hunter2":"hunter2"},"annotations":{"hunter2":"hunter2","kubectl.kubernetes.io/last-applied-configuration":"hunter2"}},
         "spec":{"containers":[{"name":"c","image":"i","command":["hunter2"],"args":["hunter2"],"env":[{"name":"hunter2","value":"hunter2"}]}],
@@ -288,7 +288,7 @@ fn other_files_and_folders_are_refused() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_counted() {
+fn undecodable_lines_are_counted() {
     let folder = tempdir("lines");
     let watch = concat!(
         "{\"t\":\"2026-11-29T12:00:00Z\",\"event\":{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}}\n",
@@ -351,7 +351,7 @@ fn tempdir(name: &str) -> PathBuf {
     path
 }
 
-/// A folder that somebody else made is read with the user's rights, and shows nothing from outside of it.
+/// A folder from another user is read with the current user's rights; files outside of it are not read.
 #[test]
 fn no_link_leads_out_of_a_folder() {
     let dir = std::env::temp_dir().join(format!("kpodtrace-import-links-{}", std::process::id()));

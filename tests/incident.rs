@@ -1,4 +1,4 @@
-//! The incident at chosen moments, against what was done to the node (`driver.log`) and the API's own times.
+//! The incident at chosen times, compared with the actions on the node (`driver.log`) and the times in the API.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -159,7 +159,7 @@ fn ten_rejections_a_finalizer_and_what_is_deleted() {
 }
 
 #[test]
-fn a_healthy_pod_is_never_in_trouble() {
+fn a_healthy_pod_never_has_a_problem() {
     let mut session = demo();
     let (begin, end) = session.span();
     let mut time = begin;

@@ -1,4 +1,4 @@
-//! A keyframe that version 0.1.0 wrote is read for ever: what is added to the model later has a default.
+//! Every version reads a keyframe written by version 0.1.0: a field that is added to the model needs a default.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use kpodtrace::view::NodeView;
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo/incident.kpt");
 
 #[test]
-fn a_keyframe_of_the_first_version_is_understood() {
+fn a_keyframe_of_the_first_version_is_read() {
     let path = common::fixtures().join("../golden/keyframe-1.json.gz");
     if std::env::var_os("KPODTRACE_BLESS").is_some() {
         bless(&path);
@@ -28,16 +28,16 @@ fn a_keyframe_of_the_first_version_is_understood() {
     assert_eq!(moment.header().node, "node-a");
     assert_eq!(moment.pleg().windows.len(), 19);
     let at = |name: &str| {
-        let place = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().position;
-        (place.stage, place.state)
+        let position = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().position;
+        (position.stage, position.state)
     };
     assert_eq!(at("exit1"), (Stage::Running, StageState::Failed));
     assert_eq!(at("cmvol"), (Stage::Volumes, StageState::Failed));
     let exit1 = moment.pods.iter().find(|p| p.facts.name == "exit1").unwrap();
-    assert!(exit1.facts.exits.len() >= 5, "the restart history is in it: {:?}", exit1.facts.exits);
+    assert!(exit1.facts.exits.len() >= 5, "the keyframe has the restart history: {:?}", exit1.facts.exits);
 }
 
-/// Writes the keyframe anew, from the recording of the incident. Only for a change that cannot be additive.
+/// Writes the keyframe again from the recording of the incident. Only for a change that cannot be additive.
 fn bless(path: &std::path::Path) {
     let reader = RecordReader::open(std::path::Path::new(DEMO)).unwrap();
     let index = reader.find_frame("2026-11-29T12:41:55Z".parse().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! STATUS, READY and RESTARTS are the words that kubectl printed of the same pods a second or two later.
+//! STATUS, READY and RESTARTS equal the output of kubectl for the same pods, one or two seconds later.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -44,7 +44,7 @@ fn state(value: serde_json::Value) -> Option<State> {
     Some(State { version, pod: serde_json::from_value(value).ok()? })
 }
 
-/// The newest time inside a pod: it was so at that time, or later.
+/// The newest time inside a pod, a lower bound of the time of its state.
 fn newest(pod: &Pod) -> Option<Time> {
     let status = &pod.status;
     let conditions = status.conditions.iter().filter_map(|c| c.last_transition_time);
@@ -59,7 +59,7 @@ fn newest(pod: &Pod) -> Option<Time> {
 }
 
 #[test]
-fn the_words_are_kubectls() {
+fn status_ready_and_restarts_equal_kubectl() {
     let mut wrong = Vec::new();
     let mut rows = 0;
     let mut scenarios: Vec<_> =

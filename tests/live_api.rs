@@ -1,4 +1,4 @@
-//! The API server as a source, against a fake one on a real TLS socket: lists, watches, and every fault on the way.
+//! The API server as a source, against a fake one on a TLS socket: lists, watches, credentials and faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "fakes/api.rs"]
@@ -97,7 +97,7 @@ impl Live {
         Self { tx, rx, model: Model::default(), all: Vec::new() }
     }
 
-    /// Takes observations in until the model is as wanted.
+    /// Applies observations until the model matches.
     async fn until(&mut self, what: &str, mut done: impl FnMut(&Snapshot) -> bool) -> Snapshot {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -112,7 +112,7 @@ impl Live {
         }
     }
 
-    /// The failure that ApiPods tells of, as soon as it does.
+    /// Waits for a failure of ApiPods.
     async fn failure(&mut self, kind: ErrorKind) -> SourceError {
         let of = |s: &Snapshot| match state(s, Source::ApiPods) {
             Some(SourceState::Retrying { error, .. } | SourceState::Forbidden { error }) if error.kind == kind => {
@@ -197,7 +197,7 @@ async fn lists_in_pages_then_watches() {
 }
 
 #[tokio::test]
-async fn a_first_list_tells_how_far_it_is() {
+async fn a_first_list_reports_its_progress() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("first"));
     for i in 0..5 {
         api.put("events", json!({"kind": "Event", "metadata": {"name": format!("e{i}"), "uid": format!("e{i}")}}));
@@ -216,7 +216,7 @@ async fn a_first_list_tells_how_far_it_is() {
 }
 
 #[tokio::test]
-async fn a_watch_that_the_server_ends_goes_on_where_it_was() {
+async fn a_watch_closed_by_the_server_resumes_at_its_version() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("end"));
     api.state().no_bookmarks = true;
     api.put("events", json!({"kind": "Event", "metadata": {"name": "e", "uid": "e"}}));
@@ -266,7 +266,7 @@ async fn headers_that_do_not_come_are_late() {
 }
 
 #[tokio::test]
-async fn watches_that_end_at_once_or_expire_at_once_are_no_busy_loop() {
+async fn watches_that_close_or_expire_at_once_do_not_cause_a_busy_loop() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("short"));
     api.state().end_at_once = true;
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
@@ -286,7 +286,7 @@ async fn watches_that_end_at_once_or_expire_at_once_are_no_busy_loop() {
 }
 
 #[tokio::test]
-async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing() {
+async fn the_nodes_certificate_reads_its_pods_and_other_sources_report_the_missing_permission() {
     let certificates = Certificates::new();
     let (api, dir) = (FakeApi::start(&certificates, 0).await, Dir::new("node"));
     let (der, pem) = certificates.client("system:node:node-a");
@@ -378,7 +378,7 @@ async fn a_node_reads_its_own_lease_by_name() {
 }
 
 #[tokio::test]
-async fn a_refused_lease_lowers_no_other_source() {
+async fn a_forbidden_lease_affects_no_other_source() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("lease-403"));
     api.state().tokens.insert("t2".into(), "no-leases".into());
     api.put("pods", pod("p", NODE, "Running"));
@@ -425,7 +425,7 @@ async fn a_certificate_that_rotates_behind_its_link_is_read_again() {
 }
 
 #[tokio::test]
-async fn unbound_pods_are_seen_and_stay_one_pod_when_they_are_bound() {
+async fn an_unbound_pod_stays_one_pod_when_it_is_bound() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("unbound"));
     api.put("pods", pod("p", "", "Pending"));
     api.put("pods", pod("q", "", "Pending"));
@@ -442,7 +442,7 @@ async fn unbound_pods_are_seen_and_stay_one_pod_when_they_are_bound() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_too_old_begins_a_new_epoch_and_loses_nothing() {
+async fn an_expired_version_starts_a_new_epoch_and_loses_nothing() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("gone"));
     api.put("pods", pod("a", NODE, "Running"));
     api.put("pods", pod("b", NODE, "Running"));
@@ -458,7 +458,7 @@ async fn a_version_that_is_too_old_begins_a_new_epoch_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_list_that_expires_between_its_pages_begins_again() {
+async fn a_list_that_expires_between_pages_restarts() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("pages"));
     for uid in ["a", "b", "c"] {
         api.put("pods", pod(uid, NODE, "Running"));
@@ -513,7 +513,7 @@ async fn a_service_account_is_read_from_its_directory() {
 }
 
 #[tokio::test]
-async fn a_busy_server_says_when() {
+async fn retry_after_is_respected() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("busy"));
     api.state().refuse = Some((429, "busy", Some(2)));
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
@@ -530,7 +530,7 @@ async fn a_busy_server_says_when() {
 }
 
 #[tokio::test]
-async fn no_hidden_retries_on_503_and_etcd_is_told_apart() {
+async fn a_503_is_not_retried_silently_and_etcd_is_distinguished() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("503"));
     api.state().refuse = Some((503, "etcdserver: request timed out", None));
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
@@ -541,7 +541,7 @@ async fn no_hidden_retries_on_503_and_etcd_is_told_apart() {
 }
 
 #[tokio::test]
-async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
+async fn an_undecodable_object_is_counted_and_affects_no_other() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("odd"));
     api.put("pods", pod("a", NODE, "Pending"));
     let mut odd = pod("odd", NODE, "Pending");
@@ -577,7 +577,7 @@ async fn a_server_that_is_down_at_the_start_comes_up_later() {
 }
 
 #[tokio::test]
-async fn certificates_that_do_not_fit_are_told_apart() {
+async fn certificate_errors_are_distinguished() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("tls"));
     let fix = async |text: &str| {
         let mut live = Live::start(dir.access(text), pods());
@@ -594,7 +594,7 @@ async fn certificates_that_do_not_fit_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_a_kubeconfig_lacks_is_told_and_its_secrets_are_not() {
+async fn errors_in_a_kubeconfig_are_reported_without_secrets() {
     let dir = Dir::new("words");
     let said = async |text: &str| {
         let mut live = Live::start(dir.access(text), pods());
@@ -605,10 +605,10 @@ async fn what_a_kubeconfig_lacks_is_told_and_its_secrets_are_not() {
     };
     let user = "token: hunter2";
     assert!(said("users: [{name: u, user: {token: hunter2}\n: }").await.contains("not a kubeconfig"));
-    assert!(said("current-context: c\n").await.contains("current-context c is not in it"));
+    assert!(said("current-context: c\n").await.contains("current-context c does not exist"));
     assert!(said(&kubeconfig("not a url", None, user)).await.contains("the server's address"));
     let proxied = kubeconfig("https://10.0.0.1', proxy-url: 'socks5://u:hunter2@proxy:1080", None, user);
-    assert!(said(&proxied).await.contains("only http and https are"));
+    assert!(said(&proxied).await.contains("(supported: http, https)"));
     assert!(said(&kubeconfig("https://10.0.0.1", Some("hunter2"), user)).await.contains("no certificate in PEM form"));
     let gone = said(&kubeconfig("https://10.0.0.1", None, "tokenFile: /nowhere/token")).await;
     assert!(gone.contains("/nowhere/token") || gone.contains("names no CA"), "{gone}");
@@ -622,7 +622,7 @@ fn plugin(path: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_credential_plugin_gives_the_token_and_is_asked_again_when_that_ends() {
+async fn a_credential_plugin_provides_the_token_and_runs_again_when_it_expires() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("plugin"));
     api.put("pods", pod("a", NODE, "Pending"));
     let script = dir.script(&format!(
@@ -650,7 +650,7 @@ async fn a_credential_plugin_gives_the_token_and_is_asked_again_when_that_ends()
 }
 
 #[tokio::test]
-async fn a_credential_plugin_that_hangs_or_fails_holds_nobody_up() {
+async fn a_credential_plugin_that_hangs_or_fails_blocks_no_other_source() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("hang"));
     let script = dir.script("exec sleep 600");
     let access = dir.access(&api.kubeconfig(&plugin(&script))).plugin_deadline(Duration::from_millis(400));
@@ -668,9 +668,9 @@ async fn a_credential_plugin_that_hangs_or_fails_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn of_a_plugin_that_fails_no_secret_is_shown_and_of_one_that_hangs_nothing_is_left() {
+async fn a_failing_plugin_leaks_no_secret_and_a_hanging_one_leaves_no_process() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("group"));
-    // Whatever it says, wherever the secret stands in it.
+    // For any output, with the secret at any position.
     for complaint in [
         "hunter2",
         "token: hunter2",
@@ -700,7 +700,7 @@ async fn of_a_plugin_that_fails_no_secret_is_shown_and_of_one_that_hangs_nothing
 }
 
 #[tokio::test]
-async fn a_credential_whose_files_are_none_is_told_and_holds_nobody_up() {
+async fn a_credential_with_unusable_files_is_reported_and_blocks_no_other_source() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("files"));
     let path = |name: &str| dir.0.join(name).display().to_string();
     assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
@@ -743,7 +743,7 @@ async fn a_token_in_a_file_is_read_again_when_it_is_rotated() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
+async fn an_unverified_server_is_marked_until_it_is_verified() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("insecure"));
     let (other, user) = (FakeApi::start(&Certificates::new(), 0).await, "token: t0");
     let insecure =
@@ -781,9 +781,9 @@ async fn another_context_can_be_named() {
     assert!(error.tried.contains("the context d does not exist (available: other, c)"), "{error:?}");
 }
 
-/// What the API's files of the incident hold, played through the fake one, is what their import holds.
+/// The API files of the incident, served by the fake API server, give the same result as their import.
 #[tokio::test]
-async fn the_incident_comes_out_as_its_import() {
+async fn the_incident_gives_the_same_as_its_import() {
     const FILES: [(&str, &str); 3] =
         [("pods", "api-pods.jsonl.gz"), ("nodes", "api-node.jsonl.gz"), ("events", "api-events.jsonl.gz")];
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/incident");

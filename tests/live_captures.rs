@@ -1,5 +1,4 @@
-//! Everything captured, served again on real sockets: what API server and runtime said must come out of the live sources
-//! as it comes out of the import.
+//! Captured responses of API server and runtime, served on real sockets, give the same facts as their import.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "fakes/api.rs"]
@@ -30,7 +29,7 @@ use tokio::task::JoinSet;
 const PATIENCE: Duration = Duration::from_secs(60);
 const MS: Duration = Duration::from_millis(1);
 
-/// Sources and the model that they feed; they end with it.
+/// Sources and their model; dropping it stops them.
 struct Live {
     rx: mpsc::Receiver<Observation>,
     tx: mpsc::Sender<Observation>,
@@ -111,7 +110,7 @@ fn json(path: &Path) -> Option<Value> {
 // ---- the API server ----
 
 #[tokio::test]
-async fn what_the_api_server_said() {
+async fn responses_of_the_api_server() {
     const API: [Source; 3] = [Source::ApiPods, Source::ApiNode, Source::ApiEvents];
     tls::install_provider();
     let certificates = Certificates::new();
@@ -167,10 +166,11 @@ fn known(s: &Snapshot) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 #[tokio::test]
-async fn what_the_runtime_said() {
+async fn responses_of_the_runtime() {
     let dir = std::env::temp_dir().join(format!("kpt-captures-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let pace = CriTimings { spacing: 20 * MS, settle: MS, images_spacing: 20 * MS, ..CriTimings::default() };
+    let timings =
+        CriTimings { min_interval: 20 * MS, event_delay: MS, images_min_interval: 20 * MS, ..CriTimings::default() };
     let captures = captures(&[Source::Cri]);
     assert!(captures.len() > 80, "{}", captures.len());
     for (number, (path, imported)) in captures.into_iter().enumerate() {
@@ -178,7 +178,7 @@ async fn what_the_runtime_said() {
         let wanted = model_of(imported, &[Source::Cri]);
         let fake = Fake::new();
         fake.set(|s| {
-            // Every other one in pieces.
+            // Every second one as a stream.
             s.streams = number % 2 == 0;
             s.sandboxes = items(&json(&cri.join("pods.json")).unwrap(), "items", sandbox);
             s.containers = items(&json(&cri.join("ps.json")).unwrap(), "containers", container);
@@ -199,7 +199,7 @@ async fn what_the_runtime_said() {
         let socket = dir.join(format!("{number}.sock"));
         let _served = fake.serve(&socket, number % 3 != 0);
         let mut live = Live::new();
-        live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
+        live.add(Source::Cri, CriSource::new(&socket).with_timings(timings));
         live.until(&path.display().to_string(), &known(&wanted), known).await;
         let state = fake.state.lock().unwrap();
         assert!(state.most_lists_in_flight <= 1 && !state.looked_beside_lists);
@@ -209,7 +209,7 @@ async fn what_the_runtime_said() {
 
 /// List by list, with the statuses that followed each, and the call that brought no answer.
 #[tokio::test]
-async fn what_the_runtime_said_during_the_incident() {
+async fn responses_of_the_runtime_during_the_incident() {
     let path = common::fixtures().join("incident");
     let mut observations = common::imported(&path).observations;
     observations.retain(|o| o.stamp.source == Source::Cri);
@@ -225,9 +225,14 @@ async fn what_the_runtime_said_during_the_incident() {
     let _served = fake.serve(&socket, true);
     let mut live = Live::new();
     let deadline = Duration::from_secs(1);
-    let pace =
-        CriTimings { spacing: 10 * MS, settle: MS, rest: 20 * MS, list_deadline: deadline, ..CriTimings::default() };
-    live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
+    let timings = CriTimings {
+        min_interval: 10 * MS,
+        event_delay: MS,
+        max_rest: 20 * MS,
+        list_deadline: deadline,
+        ..CriTimings::default()
+    };
+    live.add(Source::Cri, CriSource::new(&socket).with_timings(timings));
     let mut imported = Model::default();
     let mut left = observations.into_iter().peekable();
     for (step, at) in steps.iter().enumerate() {
@@ -261,12 +266,12 @@ async fn what_the_runtime_said_during_the_incident() {
         }
         let pods = |s: &Snapshot| {
             let told = s.pods.values().filter(|p| !p.sandboxes.is_empty() || !p.containers.is_empty());
-            // One that is not ready is not asked about any more: it keeps the address that it had.
+            // The status of a sandbox that is not ready is not requested again: it keeps its address.
             let address = |s: &Arc<Sandbox>| if s.ready { s.ip.clone() } else { Text::default() };
             let sandboxes = |p: &Arc<PodFacts>| {
                 p.sandboxes.iter().map(|s| Sandbox { ip: address(s), ..(**s).clone() }).collect::<Vec<_>>()
             };
-            // One that was listed as created is asked about only once it is listed as started.
+            // The status of a created container is requested once it has started.
             let containers = |p: &Arc<PodFacts>| {
                 let listed = p.containers.iter().filter(|c| !created.contains(c.id.as_str()));
                 listed.cloned().collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The log of a container as somebody looks at it: from files below a root, from a fake API server, from a fake kubelet.
+//! A container's log from files, from a fake API server and from a fake kubelet.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[allow(dead_code)]
@@ -65,14 +65,14 @@ fn request(instance: Instance) -> LogRequest {
     LogRequest { namespace, pod, uid, container, instance, follow: true }
 }
 
-/// What was told of a log.
+/// What a reader received of a log.
 #[derive(Default, Debug)]
 struct Seen {
     place: Option<LogOrigin>,
     lines: Vec<String>,
     older: Vec<String>,
     said: Vec<String>,
-    /// Lines that were told when all of before was.
+    /// Number of lines when all older lines had arrived.
     ends: Vec<usize>,
     nowhere: Vec<String>,
 }
@@ -139,7 +139,7 @@ async fn files_come_first_and_are_followed() {
 }
 
 #[tokio::test]
-async fn a_log_that_is_nowhere_says_why_and_is_found_once_it_is_there() {
+async fn a_missing_log_is_reported_and_read_once_it_exists() {
     let node = Node::new("nowhere");
     let (api, kubelet) = none();
     let reader = node.reader(api, kubelet);
@@ -179,7 +179,7 @@ async fn the_api_server_serves_what_files_do_not() {
     log.older();
     seen.until(&log, "older lines", |s| s.said == ["older, rest: None"]).await;
     assert_eq!((seen.older.len(), seen.older[499].as_str()), (500, "line 499"));
-    // The stream ends, as when the container does; what comes within the same second is told once.
+    // The stream ends, like when the container exits; lines of the same second are reported once.
     let all = fake.state().logs.remove(LOG).unwrap();
     seen.until(&log, "the end of the stream", |s| s.said.len() == 2).await;
     assert!(seen.said[1].starts_with("the stream ended"), "{:?}", seen.said);
@@ -192,7 +192,7 @@ async fn the_api_server_serves_what_files_do_not() {
         "{asked:?}"
     );
     assert!(asked.last().unwrap().contains("sinceTime=2026-03-02T09:41:39Z"), "{asked:?}");
-    // With its pod the log is over, and is not asked for again.
+    // After the deletion of its pod the log is complete and is not requested again.
     fake.state().logs.remove(LOG);
     fake.state().deleted.insert("shop/web".into());
     seen.until(&log, "that it is over", |s| s.said.iter().any(|said| said.starts_with("over: "))).await;
@@ -202,7 +202,7 @@ async fn the_api_server_serves_what_files_do_not() {
 }
 
 #[tokio::test]
-async fn of_a_long_log_a_server_gives_the_end_and_it_is_told_that_there_is_more() {
+async fn of_a_long_log_the_server_returns_the_end_and_the_omission_is_reported() {
     let node = Node::new("long");
     let fake = FakeApi::start(&Certificates::new(), 0).await;
     let lines: String = (0..12_000).map(|i| served(i % 3600, &format!("line {i}"))).collect();
@@ -216,7 +216,7 @@ async fn of_a_long_log_a_server_gives_the_end_and_it_is_told_that_there_is_more(
 }
 
 #[tokio::test]
-async fn what_the_api_server_refuses_is_said_with_what_would_help() {
+async fn a_refusal_of_the_api_server_is_reported_with_a_remedy() {
     let node = Node::new("refused");
     let fake = FakeApi::start(&Certificates::new(), 0).await;
     fake.state().tokens.insert("t1".into(), "system:node:node-a".into());
@@ -227,7 +227,11 @@ async fn what_the_api_server_refuses_is_said_with_what_would_help() {
         seen.nowhere.remove(1)
     };
     let own = nowhere(node.access(&fake.kubeconfig("token: t1")), Instance::Current).await;
-    assert!(own.contains("403") && own.contains("A node's own credential may not. `get pods/log` is missing"), "{own}");
+    assert!(
+        own.contains("403")
+            && own.contains("A node's own credential does not have this permission. `get pods/log` is missing"),
+        "{own}"
+    );
     assert!(own.ends_with("--user=system:node:node-a"), "{own}");
     let access = node.access(&fake.kubeconfig("token: t0"));
     let waiting = nowhere(access.clone(), Instance::Current).await;
@@ -254,7 +258,7 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
     let node = Node::new("kubelet");
     let (fake, client) = trusted().await;
     let first = served(0, "one") + &served(1, "two");
-    // SubjectName again, it serves what it has since: the last second once more, and what came.
+    // The next request returns the last second again, and newer lines.
     fake.replies(PAGE, [Reply::Page(first.into()), Reply::Page((served(1, "two") + &served(2, "three")).into())]);
     let reader = node.reader(Err("no credential".into()), Ok(client));
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
@@ -267,7 +271,7 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
 }
 
 #[tokio::test]
-async fn what_the_kubelet_refuses_or_does_not_answer_is_said() {
+async fn refusals_and_timeouts_of_the_kubelet_are_reported() {
     let node = Node::new("kubelet-refuses");
     let (fake, client) = trusted().await;
     let forbidden = "Forbidden (user=jane, verb=get, resource=nodes, subresource(s)=[proxy])";

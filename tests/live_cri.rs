@@ -1,4 +1,4 @@
-//! The runtime as a source, against a fake on a real unix socket: what is said, when it is asked, and how it fails.
+//! The runtime as a source, against a fake one on a unix socket: facts, pace of the calls, and faults.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod fake_runtime;
@@ -14,9 +14,9 @@ use kpodtrace::observation::{
 use kpodtrace::observe::{Attempt, BackOff, Clock, CriSource, CriTimings, ObservationSink, PullsSource, supervise};
 use tokio::sync::mpsc;
 
-/// Waiting for something that must come; long, because machines are slow.
+/// Wait for an expected fact; long, because machines are slow.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Waiting for something that must not come.
+/// Wait for a fact that must not occur.
 const A_WHILE: Duration = Duration::from_millis(400);
 const MS: Duration = Duration::from_millis(1);
 
@@ -42,7 +42,7 @@ impl Drop for Dir {
     }
 }
 
-/// What a supervised source says.
+/// Facts of a supervised source.
 struct Said {
     rx: mpsc::Receiver<Observation>,
     task: tokio::task::JoinHandle<()>,
@@ -66,8 +66,8 @@ impl Said {
         }
     }
 
-    fn cri(path: &Path, pace: CriTimings) -> Self {
-        Self::by(Source::Cri, CriSource::new(path).with_timings(pace))
+    fn cri(path: &Path, timings: CriTimings) -> Self {
+        Self::by(Source::Cri, CriSource::new(path).with_timings(timings))
     }
 
     /// The next fact that `pick` picks something of.
@@ -132,7 +132,7 @@ impl Said {
 }
 
 fn quick() -> CriTimings {
-    CriTimings { spacing: 50 * MS, settle: 10 * MS, ..CriTimings::default() }
+    CriTimings { min_interval: 50 * MS, event_delay: 10 * MS, ..CriTimings::default() }
 }
 
 fn map(pairs: &[(&str, &str)]) -> std::collections::HashMap<String, String> {
@@ -201,7 +201,7 @@ fn one_pod() -> Fake {
     fake
 }
 
-/// Nothing but looking was asked of the runtime, and never two lists at once.
+/// Only read-only calls were made, and never two lists at once.
 fn only_looked(fake: &Fake) {
     const MAY: [&str; 12] = [
         "/runtime.v1.RuntimeService/Version",
@@ -225,7 +225,7 @@ fn only_looked(fake: &Fake) {
 }
 
 #[tokio::test]
-async fn what_is_there_and_what_changes_is_said_and_nothing_twice() {
+async fn objects_and_changes_are_reported_once() {
     let dir = Dir::new("changes");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
@@ -253,7 +253,7 @@ async fn what_is_there_and_what_changes_is_said_and_nothing_twice() {
     assert_eq!(c.exit_code, None);
     said.sandbox(|s| s.ip == "10.0.0.7").await;
 
-    // Nothing changes: no further list, for a while. An exec probe is no change.
+    // Without a change there is no further list for a while. An exec probe is not a change.
     let lists = fake.count("ListContainers");
     fake.event("/tasks/exec-added", "c1", "probe");
     fake.event("/tasks/exec-started", "c1", "probe");
@@ -283,14 +283,15 @@ async fn what_is_there_and_what_changes_is_said_and_nothing_twice() {
     only_looked(&fake);
 }
 
-/// containerd tells of an exit before its CRI plugin has taken it in: by seconds, on a node that is sick.
+/// containerd reports an exit before its CRI plugin shows it: on an overloaded node by seconds.
 #[tokio::test]
-async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
+async fn an_exit_that_the_cri_does_not_show_yet_is_listed_again() {
     let dir = Dir::new("owed");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { spacing: 100 * MS, quiet: Duration::from_secs(600), settle: 10 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings =
+        CriTimings { min_interval: 100 * MS, max_interval: Duration::from_secs(600), event_delay: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     said.container(|c| c.started_at.is_some()).await;
     said.for_a_while().await;
     fake.event("/tasks/exit", "c1", "c1");
@@ -306,11 +307,13 @@ async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
 
 #[tokio::test]
 async fn events_are_gathered_and_silence_still_lists() {
-    let dir = Dir::new("pace");
+    let dir = Dir::new("timings");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let mut said =
-        Said::cri(&dir.socket(), CriTimings { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
+    let mut said = Said::cri(
+        &dir.socket(),
+        CriTimings { min_interval: 300 * MS, max_interval: 1500 * MS, event_delay: 10 * MS, ..quick() },
+    );
     said.call_ends().await;
     let began = Instant::now();
     while began.elapsed() < 900 * MS {
@@ -347,7 +350,7 @@ async fn without_containerds_services_it_polls_and_pulls_are_off() {
 }
 
 #[tokio::test]
-async fn a_runtime_that_hangs_from_the_beginning_shows_as_a_call_in_flight() {
+async fn a_runtime_that_hangs_from_the_start_shows_as_a_call_in_flight() {
     let dir = Dir::new("hang");
     let fake = one_pod();
     fake.hang(true);
@@ -373,7 +376,7 @@ async fn a_runtime_that_goes_away_after_a_slow_list_is_missed_at_once() {
     let dir = Dir::new("slow-gone");
     let fake = one_pod();
     let served = fake.serve(&dir.socket(), true);
-    // After a list this slow the runtime would be left alone for 15 s.
+    // After a list this slow the next list is 15 s later.
     let mut said = Said::cri(&dir.socket(), quick());
     said.live().await;
     fake.hang(true);
@@ -400,7 +403,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     });
     let error = error.await;
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.tried.ends_with(": no answer within 1 s"), "{}", error.tried);
+    assert!(error.tried.ends_with(": no response within 1s"), "{}", error.tried);
     assert_eq!(said.retrying().await, error);
     fake.hang(false);
     said.live().await;
@@ -410,7 +413,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
 }
 
 #[tokio::test]
-async fn a_slow_runtime_is_left_alone_five_times_as_long() {
+async fn a_slow_runtime_is_listed_less_often() {
     let dir = Dir::new("slow");
     let fake = one_pod();
     // Each of the two lists takes so long.
@@ -482,7 +485,7 @@ async fn lists_come_in_pieces_where_the_runtime_has_that() {
     said.until("a difference", |f| (*f == Fact::ContainerGone("c4".into())).then_some(())).await;
     assert_eq!(fake.count("ListPodSandbox") + fake.count("ListContainers"), 0);
 
-    // Half a list is none: nothing is gone, and the attempt ends.
+    // An incomplete stream removes nothing and ends the attempt.
     fake.set(|s| s.torn = true);
     fake.event("/containers/delete", "", "");
     said.until("a failed list", |f| match f {
@@ -519,7 +522,7 @@ async fn a_list_in_pieces_that_hangs_is_in_flight_like_any_other() {
     let mut said = Said::cri(&dir.socket(), CriTimings { list_deadline: Duration::from_secs(1), ..quick() });
     let error = said.call_ends().await.expect("late");
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(error.tried.ends_with("StreamPodSandboxes: no answer within 1 s"), "{error:?}");
+    assert!(error.tried.ends_with("StreamPodSandboxes: no response within 1s"), "{error:?}");
     fake.hang(false);
     said.container(|c| c.started_at.is_some()).await;
     only_looked(&fake);
@@ -531,7 +534,7 @@ async fn a_socket_that_goes_away_and_comes_back() {
     let mut said = Said::cri(&dir.socket(), quick());
     let error = said.retrying().await;
     assert_eq!(error.kind, ErrorKind::Unreachable);
-    assert_eq!(error.tried.as_str(), format!("{}: there is no such file", dir.socket().display()));
+    assert_eq!(error.tried.as_str(), format!("{}: no such file", dir.socket().display()));
     assert!(!error.fix.is_empty());
 
     std::fs::write(dir.socket(), "").unwrap();
@@ -590,8 +593,8 @@ async fn details_come_in_bounded_rounds() {
         }
     });
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { spacing: 3 * A_WHILE, details: 10, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { min_interval: 3 * A_WHILE, details: 10, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     for _ in 0..10 {
         said.container(|c| c.started_at.is_some()).await;
     }
@@ -626,7 +629,7 @@ fn image_fs(used: u64) -> cri::ImageFsInfoResponse {
 }
 
 #[tokio::test]
-async fn images_are_looked_at_once_and_again_when_one_comes() {
+async fn images_are_listed_once_and_again_when_one_is_added() {
     let dir = Dir::new("images");
     let fake = one_pod();
     fake.set(|s| {
@@ -634,8 +637,8 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
         s.image_fs = image_fs(9);
     });
     let served = fake.serve(&dir.socket(), true);
-    let pace = CriTimings { images_spacing: 100 * MS, images_every: 1000 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { images_min_interval: 100 * MS, images_every: 1000 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     let (mut images, mut fs, mut started) = (Vec::new(), None, false);
     said.until("two images, their file system, and the rest", |f| {
         match f {
@@ -661,11 +664,11 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
         (changed.len() == 2).then_some(())
     })
     .await;
-    assert_eq!(changed[0], Fact::ImageGone("sha256:1".into()));
-    assert!(matches!(&changed[1], Fact::Image(i) if i.id == "sha256:3"));
+    assert!(matches!(&changed[0], Fact::Image(i) if i.id == "sha256:3"));
+    assert_eq!(changed[1], Fact::ImageGone("sha256:1".into()));
     assert_eq!(fake.count("ListContainers"), lists);
 
-    // The file system is measured now and then; what is the same is not said.
+    // The image file system is measured at intervals; an unchanged value is not reported.
     fake.set(|s| s.image_fs = image_fs(10));
     let now = said.until("what images take", |f| match f {
         Fact::ImageFs(f) => f.images[0].used_bytes,
@@ -674,7 +677,7 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
     });
     assert_eq!(now.await, 10);
 
-    // A new epoch says all that is known again.
+    // A new epoch reports all known objects again.
     drop(served);
     said.retrying().await;
     let _served = fake.serve(&dir.socket(), true);
@@ -689,7 +692,7 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
 }
 
 #[tokio::test]
-async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() {
+async fn slow_image_calls_delay_no_list_and_an_unimplemented_call_is_made_once() {
     let dir = Dir::new("slow-images");
     let fake = one_pod();
     fake.set(|s| s.look_delay = 600_000 * MS);
@@ -705,8 +708,8 @@ async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() 
     let fake = one_pod();
     fake.set(|s| s.no_images = true);
     let _served = fake.serve(&dir.socket(), false);
-    let pace = CriTimings { images_every: 10 * MS, images_spacing: 10 * MS, ..quick() };
-    let mut said = Said::cri(&dir.socket(), pace);
+    let timings = CriTimings { images_every: 10 * MS, images_min_interval: 10 * MS, ..quick() };
+    let mut said = Said::cri(&dir.socket(), timings);
     for _ in 0..5 {
         assert_eq!(said.call_ends().await, None);
     }

@@ -1,4 +1,4 @@
-//! The last words of containers that ended badly, from a fake runtime and a folder of logs: what is read, once, and what is not.
+//! The last log lines of containers that exited with an error, from a fake runtime and a folder of logs: each is read once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod fake_runtime;
@@ -76,7 +76,7 @@ fn runtime(ended: Vec<(cri::Container, cri::ContainerStatus)>) -> Fake {
     fake
 }
 
-/// The reader of logs, beside a source of containers whose own words nobody hears.
+/// The log reader, with a container source whose facts are discarded.
 struct Watch {
     rx: mpsc::Receiver<Observation>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
@@ -91,13 +91,13 @@ impl Drop for Watch {
 impl Watch {
     fn begin(dir: &Dir) -> Self {
         let back_off = BackOff { first: Duration::from_millis(20), ..BackOff::default() };
-        let pace = CriTimings {
-            spacing: Duration::from_millis(50),
-            settle: Duration::from_millis(10),
+        let timings = CriTimings {
+            min_interval: Duration::from_millis(50),
+            event_delay: Duration::from_millis(10),
             ..CriTimings::default()
         };
         let (told, ends) = exit_channel();
-        let runtime = CriSource::new(dir.0.join("r.sock")).with_timings(pace).with_exit_updates(told);
+        let runtime = CriSource::new(dir.0.join("r.sock")).with_timings(timings).with_exit_updates(told);
         let (unheard, mut rest) = mpsc::channel(64);
         let (tx, rx) = mpsc::channel(4096);
         let out = |source, tx| ObservationSink::new(source, Clock::start(), tx);
@@ -113,7 +113,7 @@ impl Watch {
         Self { rx, tasks }
     }
 
-    /// What is said until the source lives, or says that it is alive.
+    /// Facts until the source is live, or reports that it is.
     async fn words(&mut self) -> Vec<LogEntry> {
         let mut entries = Vec::new();
         loop {
@@ -135,7 +135,7 @@ fn short(entries: &[LogEntry]) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn the_last_words_of_each_bad_end_are_read_once() {
+async fn the_last_lines_of_each_failed_container_are_read_once() {
     let dir = Dir::new("once");
     let log = |n: u32, text: &str| {
         dir.write(
@@ -186,7 +186,7 @@ async fn the_last_words_of_each_bad_end_are_read_once() {
 }
 
 #[tokio::test]
-async fn without_a_runtime_it_waits_and_says_so() {
+async fn without_a_runtime_the_source_waits_and_reports_it() {
     let dir = Dir::new("away");
     let mut watch = Watch::begin(&dir);
     loop {

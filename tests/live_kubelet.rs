@@ -1,4 +1,4 @@
-//! The kubelet's own HTTP against a fake kubelet on real sockets: what it says, what it refuses, and every fault.
+//! The kubelet's HTTP API as a source, against a fake kubelet on real sockets: responses, refusals and faults.
 //! What was captured must come out of a live source as it comes out of its import.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ const QUICK: Duration = Duration::from_millis(1);
 /// How long an answer may take where none comes.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-// ---- what the tests stand on ----
+// ---- helpers ----
 
 /// A folder of this test alone.
 struct Folder(PathBuf);
@@ -108,7 +108,7 @@ fn error(state: SourceState) -> SourceError {
     failed(&Fact::SourceState(state)).unwrap().clone()
 }
 
-fn said(observations: &[Observation], source: Source) -> Vec<Fact> {
+fn facts_of(observations: &[Observation], source: Source) -> Vec<Fact> {
     let is_said = |fact: &Fact| !matches!(fact, Fact::SourceState(_) | Fact::CallBegin(_) | Fact::CallEnd { .. });
     let of_source = observations.iter().filter(|o| o.stamp.source == source);
     of_source.map(|o| o.fact.clone()).filter(is_said).collect()
@@ -162,7 +162,7 @@ async fn play(
 }
 
 fn same(live: &[Observation], imported: &Imported, source: Source, of: &str) {
-    let (live, imported) = (said(live, source), said(&imported.observations, source));
+    let (live, imported) = (facts_of(live, source), facts_of(&imported.observations, source));
     assert_eq!(live.len(), imported.len(), "{of} {source:?}");
     for (i, (live, imported)) in live.iter().zip(&imported).enumerate() {
         assert_eq!(live, imported, "{of} {source:?} {i}");
@@ -189,7 +189,7 @@ fn incident_replies(file: &str) -> Vec<Reply> {
 }
 
 #[tokio::test]
-async fn the_incident_is_told_live_as_it_is_imported() {
+async fn the_incident_gives_the_same_as_its_import() {
     let (fake, client) = trusted().await;
     let client = client.with_deadline(PATIENCE * 4);
     let imported = import(&fixtures().join("incident")).unwrap();
@@ -222,14 +222,14 @@ async fn the_incident_is_told_live_as_it_is_imported() {
     let asked = fake.asked();
     assert!(asked.iter().all(|asked| asked.method == "GET"));
     let of = |path: &str| asked.iter().filter(|asked| asked.path == path).count();
-    // Each reply was asked for once, and then once more.
+    // Each response was requested once, and then once more.
     let expected = ["metrics", "configz", "kubelet-pods", "health"]
         .map(|file| incident_replies(&format!("{file}.jsonl")).len() + 1);
     assert_eq!([of("/metrics"), of("/configz"), of("/pods"), of("/healthz")], expected);
 }
 
 #[tokio::test]
-async fn captures_are_told_live_as_they_are_imported() {
+async fn captures_give_the_same_as_their_import() {
     let (fake, client) = trusted().await;
     let (mut pages, mut refusals) = (0, 0);
     for entry in std::fs::read_dir(fixtures().join("captures")).unwrap() {
@@ -289,10 +289,10 @@ fn states_of(imported: &Imported) -> impl Fn(Source) -> bool {
     move |source| states(&imported.observations, source).contains(&"live")
 }
 
-// ---- whom to trust ----
+// ---- trust ----
 
 #[tokio::test]
-async fn a_pinned_certificate_is_the_kubelet_whoever_signed_it_and_however_old_it_is() {
+async fn a_pinned_certificate_is_trusted_with_any_signer_and_age() {
     let folder = Folder::new("pinned");
     let ca = Authority::new("node-a-ca@1");
     // A certificate that signed itself, the kubelet's usual one, one past its end, one for another name, and the file
@@ -361,7 +361,7 @@ async fn a_copied_certificate_without_its_key_is_of_no_use() {
 }
 
 #[tokio::test]
-async fn without_verification_only_when_asked_for() {
+async fn verification_is_disabled_only_by_its_flag() {
     let fake = FakeKubelet::start(&bare_leaf("whoever"), None).await;
     fake.replies("/metrics", [Reply::Page(b"up 1\n".to_vec())]);
     let client = client(&fake, KubeletTrust::Insecure, KubeletAuth::None);
@@ -370,7 +370,7 @@ async fn without_verification_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_trusted_once_its_file_says_so() {
+async fn a_new_certificate_is_trusted_once_it_is_in_its_file() {
     let folder = Folder::new("rotated");
     let (old, new) = (bare_leaf(NODE), bare_leaf(NODE));
     let cert = folder.write("kubelet.crt", &old.pem);
@@ -385,7 +385,7 @@ async fn a_new_certificate_is_trusted_once_its_file_says_so() {
             scrapes = 0;
         }
         if let Some(error) = failed(fact) {
-            // The connection that was cut may tell first.
+            // The closed connection can be reported first.
             refusals += u32::from(error.tried.contains("not the one in"));
             if refusals == 1 {
                 folder.write("kubelet.crt", &new.pem);
@@ -400,7 +400,7 @@ async fn a_new_certificate_is_trusted_once_its_file_says_so() {
 // ---- what is shown ----
 
 #[tokio::test]
-async fn credentials_are_shown_and_read_again_and_never_told() {
+async fn credentials_are_presented_and_read_again_and_never_printed() {
     let folder = Folder::new("credentials");
     let (ca, clients) = (Authority::new("cluster"), Authority::new("clients"));
     let fake = FakeKubelet::start(&ca.leaf(NODE), Some(&clients)).await;
@@ -464,7 +464,7 @@ async fn files_that_are_not_there_or_nothing_of_the_kind_are_named() {
 // ---- refusals and faults ----
 
 #[tokio::test]
-async fn refusals_say_which_permission_is_missing() {
+async fn refusals_name_the_missing_permission() {
     let (fake, client) = trusted().await;
     let forbidden = |user: &str, subresources: &str| {
         let body = format!("Forbidden (user={user}, verb=get, resource=nodes, subresource(s)=[{subresources}])\n");
@@ -508,15 +508,15 @@ async fn an_api_server_that_is_down_is_retried_and_named() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_as_what_it_is() {
+async fn invalid_responses_are_reported_by_kind() {
     let (fake, client) = trusted().await;
     let client = client.with_deadline(PATIENCE);
     let page = b"kubelet_pleg_discard_events 3\n".to_vec();
     for (reply, kind, words) in [
         (Reply::Hang, ErrorKind::Timeout, "no complete response within 400ms"),
         (Reply::HangAfterHead, ErrorKind::Timeout, "no complete response within 400ms"),
-        (Reply::Truncated(page.clone()), ErrorKind::Malformed, "the answer broke off after 30 bytes"),
-        (Reply::Page(Vec::new()), ErrorKind::Malformed, "the answer is not a page of metrics"),
+        (Reply::Truncated(page.clone()), ErrorKind::Malformed, "the response broke off after 30 bytes"),
+        (Reply::Page(Vec::new()), ErrorKind::Malformed, "the response is not a page of metrics"),
         (Reply::Page(b"<html>hello</html>".to_vec()), ErrorKind::Malformed, "not a page of metrics"),
         (Reply::Status(404, "404 page not found".into()), ErrorKind::Other, "404 Not Found"),
         (Reply::Status(302, String::new()), ErrorKind::Other, "302 Found"),
@@ -527,7 +527,7 @@ async fn what_is_no_answer_is_told_as_what_it_is() {
         let all = run(MetricsSource::new(client.clone()), Source::KubeletMetrics, |fact| failed(fact).is_some()).await;
         let told = failed(&all.last().unwrap().fact).unwrap();
         assert!(told.kind == kind && told.tried.contains(words) && !told.fix.contains('\x1b'), "{reply:?}: {told:?}");
-        assert_eq!(said(&all, Source::KubeletMetrics), [], "half a page is no page");
+        assert_eq!(facts_of(&all, Source::KubeletMetrics), [], "half a page is no page");
         let ended = all.iter().any(|o| matches!(&o.fact, Fact::CallEnd { error: Some(e), .. } if e == told));
         assert!(ended, "the call ended with the same words: {all:?}");
     }
@@ -560,7 +560,7 @@ async fn bodies_have_a_limit_compressed_or_not() {
 
 /// Sixty thousand pods were nearly a gigabyte; now as many are kept as the source's share holds.
 #[tokio::test]
-async fn more_pods_than_there_is_room_for_are_left_out_and_said() {
+async fn pods_above_the_limit_are_omitted_and_counted() {
     let (fake, client) = trusted().await;
     let client = client.with_deadline(Duration::from_secs(60));
     let pod = |n: usize| {
@@ -617,7 +617,7 @@ async fn an_odd_page_costs_only_what_is_odd() {
         alive == 2
     })
     .await;
-    let told: Vec<String> = said(&all, source)
+    let told: Vec<String> = facts_of(&all, source)
         .iter()
         .map(|fact| match fact {
             Fact::Pod(pod) => pod.metadata.uid.to_string(),

@@ -1,4 +1,4 @@
-//! The log sources against a journalctl of our own making, and the machine against a systemctl: what is told and what is not.
+//! The log sources against a fake journalctl, and the machine source against a fake systemctl.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -172,7 +172,7 @@ fn signal(pid: &str, signal: Signal) {
 }
 
 fn alive(pid: &str) -> bool {
-    // A process that nobody has waited for yet is gone too.
+    // A zombie counts as gone too.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|s| !s.contains(") Z "))
 }
 
@@ -211,7 +211,7 @@ async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
 }
 
 #[tokio::test]
-async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
+async fn a_killed_child_is_reported_and_the_next_one_resumes_at_its_cursor() {
     let dir = Dir::new();
     dir.entry(1, error("one").into());
     let source = dir.journal(LogOf::Kubelet).with_look(Duration::from_millis(100));
@@ -283,7 +283,7 @@ async fn state_with(words: &str) -> SourceState {
 }
 
 #[tokio::test]
-async fn refusals_say_what_to_do() {
+async fn refusals_have_a_remedy() {
     let SourceState::Forbidden { error } = state_with(
         "Hint: You are currently not seeing messages from other users and the system.\n      Users in groups 'adm', \
          'systemd-journal' can see all messages.\nNo journal files were opened due to insufficient permissions.\n",
@@ -295,7 +295,7 @@ async fn refusals_say_what_to_do() {
     assert_eq!(error.kind, ErrorKind::Denied);
     assert!(error.fix.contains("usermod -aG systemd-journal"), "{error:?}");
     assert!(matches!(state_with("No journal files were found.\n").await, SourceState::Off { .. }));
-    // Where there is no journal, journalctl -o json says nothing and succeeds.
+    // Without a journal, journalctl -o json prints nothing and succeeds.
     let dir = Dir::new();
     let source = dir.journal(LogOf::Kubelet);
     fs::remove_dir_all(dir.path("var")).unwrap();
@@ -328,7 +328,7 @@ async fn of_the_kernel_only_what_kills() {
 }
 
 #[tokio::test]
-async fn the_incidents_log_is_what_its_import_says() {
+async fn the_log_of_the_incident_gives_the_same_as_its_import() {
     let dir = Dir::new();
     let text = common::read_text(&common::fixtures().join("incident/kubelet.log.jsonl.gz"));
     let mut entries = String::new();
@@ -375,7 +375,7 @@ async fn a_file_through_rotation_and_truncation() {
     tokio::time::sleep(Duration::from_millis(700)).await;
     dir.append("log", &line("seven"));
     assert_eq!(watch.message().await, "seven");
-    // It goes and does not come back: the source says nothing wrong, and goes on when it is there again.
+    // The file is removed: the source reports no error, and resumes when it exists again.
     watch.silent().await;
 }
 
@@ -400,7 +400,7 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
 }
 
 #[tokio::test]
-async fn a_machine_that_is_no_node_is_off() {
+async fn a_machine_without_a_kubelet_is_off() {
     let dir = Dir::new();
     let plan = MachinePlan {
         root: Root::new(&dir.0),
@@ -489,7 +489,7 @@ fn machine(dir: &Dir, systemctl: &str) -> MachineSource {
 }
 
 #[tokio::test]
-async fn a_journalctl_that_hangs_is_told_and_killed_and_holds_nobody_up() {
+async fn a_hanging_journalctl_is_reported_and_killed_and_blocks_no_other_source() {
     let dir = Dir::new();
     dir.write("var/log/journal/0a/system.journal", "");
     // Stopped by a signal, it does not even see that it is asked to end.
@@ -530,7 +530,7 @@ async fn a_systemctl_that_never_ends_or_never_stops_talking_costs_only_its_units
 }
 
 #[tokio::test]
-async fn a_log_that_is_no_file_is_told_and_not_waited_for() {
+async fn a_log_that_is_not_a_file_is_reported_at_once() {
     let dir = Dir::new();
     assert!(std::process::Command::new("mkfifo").arg(dir.path("pipe")).status().unwrap().success());
     for name in ["pipe", ".", "/dev/zero"] {

@@ -1,4 +1,4 @@
-//! The manual page is what the flags and the keys say: `KPODTRACE_BLESS=1 cargo test --test manual` writes it again.
+//! The man page matches flags and keys: `KPODTRACE_BLESS=1 cargo test --test manual` generates it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
@@ -13,58 +13,58 @@ use kpodtrace::tui::{Keymap, places};
 const PAGE: &str = "docs/kpodtrace.1";
 
 const DESCRIPTION: &[&str] = &[
-    "For the one who has just logged in to a sick node. On a node, as root, everything is found by itself: node name, \
-     runtime socket, credential, kubelet, logs. Each source is optional; what one lacks is said where it is missed, and \
-     kpodtrace doctor says how to mend it.",
-    "Nothing is written, on the node or through any API: list, watch, get and status calls only. With --from the same \
-     is told of a recording, of a folder of captured files or of what kubectl printed.",
-    "Without a command it is a screen; see KEYS. Each command prints once what a pane of the screen shows, as text or \
-     with -o json as a document whose fields docs/json.md tells of.",
+    "For the on-call engineer who has just logged in to an unhealthy node. On a node, as root, it finds everything \
+     automatically: node name, runtime socket, credentials, kubelet, logs. Every source is optional; missing data is \
+     marked as such, and kpodtrace doctor explains how to fix it.",
+    "Read-only: it uses only list, watch, get and status calls. With --from it shows the same for a recording or for \
+     the output of kubectl.",
+    "Without a command it opens the screen; see KEYS. Each command prints the content of one pane as text, or with \
+     -o json as a document (docs/json.md).",
 ];
 
 const FILES: &[(&str, &str)] = &[
     (
         "$XDG_CONFIG_HOME/kpodtrace/config.toml, else ~/.config/kpodtrace/config.toml",
-        "How the screen begins and looks, and the keys; goes before the next one. kpodtrace config prints what is in \
-         effect, in this form.",
+        "The user's configuration of the screen and its keys; overrides the system file. kpodtrace config prints the \
+         configuration in effect in the same format.",
     ),
-    ("/etc/kpodtrace/config.toml", "The same for everybody on the node."),
+    ("/etc/kpodtrace/config.toml", "The system configuration, for all users of the node."),
     (
         "/etc/kpodtrace/runbook.d/*.toml",
-        "A team's own causes and rules. When one is wrong the folder is left out, with a note; kpodtrace runbook check \
-         says why.",
+        "Additional causes and rules. A folder with an invalid file is ignored with a note; kpodtrace runbook check \
+         lists the errors.",
     ),
     (
         "~/.kube/config",
-        "A credential for the API server, when nothing nearer is found: kpodtrace doctor tells the order.",
+        "Kubeconfig for the API server if no other credential is found; kpodtrace doctor lists the order.",
     ),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "KUBECONFIG",
-        "Credential for the API server and the kubelet, before the node's own; --kubeconfig goes before it.",
+        "Kubeconfig for the API server and the kubelet, instead of the node's own; --kubeconfig overrides it.",
     ),
-    ("CONTAINER_RUNTIME_ENDPOINT", "Socket of the container runtime; --runtime-endpoint goes before it."),
+    ("CONTAINER_RUNTIME_ENDPOINT", "Socket of the container runtime; --runtime-endpoint overrides it."),
     (
         "HTTPS_PROXY, NO_PROXY",
-        "The proxy to the API server, and who is asked without one; also in small letters. A proxy of the kubeconfig \
-         goes before them.",
+        "Proxy for the API server, and the hosts without proxy; also in lower case. The proxy-url of a kubeconfig \
+         overrides them.",
     ),
     (
         "KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT",
-        "Set in a pod: where the API server is, for the service account's credential.",
+        "Set in a pod: address of the API server, for the service account's credential.",
     ),
-    ("XDG_CONFIG_HOME, HOME", "Where the user's configuration is; HOME also for ~/.kube/config."),
-    ("NO_COLOR", "When it is set and not empty: no colours."),
+    ("XDG_CONFIG_HOME, HOME", "Folder of the user's configuration; HOME also for ~/.kube/config."),
+    ("NO_COLOR", "If set and not empty: no colours."),
     (
         "LC_ALL, LC_CTYPE, LANG",
-        "The first that is set says whether the terminal shows UTF-8; if not, ASCII alone is drawn.",
+        "The first one that is set determines whether the terminal shows UTF-8; otherwise ASCII characters only.",
     ),
-    ("TERM", "With dumb there is no screen."),
+    ("TERM", "With dumb the screen is not available."),
 ];
 
-/// In ASCII alone, whatever the reader's preprocessor takes the input for.
+/// In ASCII only, so that the encoding of the reader does not matter.
 fn end(roff: Roff) -> String {
     let spelled = |c: char| if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", u32::from(c)) };
     roff.to_roff().chars().map(spelled).collect()
@@ -80,7 +80,7 @@ fn item(roff: &mut Roff, head: Vec<Inline>, text: &str) {
     roff.control("TP", []).text(head).text([roman(text)]);
 }
 
-/// The lines after "Examples:", as they are; other blocks as paragraphs.
+/// The lines after "Examples:" unchanged; other blocks as paragraphs.
 fn after_help(roff: &mut Roff, text: &str) {
     for block in text.split("\n\n") {
         roff.control("PP", []);
@@ -90,7 +90,7 @@ fn after_help(roff: &mut Roff, text: &str) {
                 examples.lines().for_each(|line| _ = roff.text([roman(line.trim_start())]));
                 roff.control("EE", []);
             }
-            // A sentence that begins a line there begins one here.
+            // A line that ends a sentence also ends here.
             None => block.lines().for_each(|line| {
                 roff.text([roman(line)]);
                 if line.ends_with('.') {
@@ -101,7 +101,7 @@ fn after_help(roff: &mut Roff, text: &str) {
     }
 }
 
-/// What clap_mangen makes of one section, without or with lesser headings.
+/// One section as clap_mangen renders it.
 fn rendered(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut bytes = Vec::new();
     render(&mut bytes).unwrap();
@@ -130,9 +130,8 @@ fn command(command: &clap::Command, before: &str) -> String {
 fn keys() -> String {
     let mut roff = section("KEYS");
     roff.text([roman(
-        "Of each the keys, what they do, and the name of the action: what : takes, and what the configuration binds to \
-         other keys. The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes to a tab, a \
-         double click opens.",
+        "Keys, their effect, and the name of the action, which : accepts and the configuration binds to other keys. \
+         Mouse: the wheel scrolls, a click selects a row, sorts by a heading or opens a tab, a double click opens.",
     )]);
     for place in places(&Keymap::default()) {
         roff.control("SS", [place.title]);
@@ -164,7 +163,7 @@ fn page() -> String {
     let mut description = section("DESCRIPTION");
     DESCRIPTION.iter().for_each(|text| _ = description.control("PP", []).text([roman(*text)]));
     let options = rendered(|w| man.render_options_section(w));
-    // One OPTIONS; the groups of its flags are below it, and in small letters as in --help.
+    // One OPTIONS section with the groups of flags below it, in sentence case like --help.
     let lesser = |line: &str| match line.strip_prefix(".SH ").filter(|title| *title != "OPTIONS") {
         Some(title) => format!(".SS {}\n", title.replacen(&title[2..], &title[2..].to_lowercase(), 1)),
         None => format!("{line}\n"),
@@ -173,7 +172,7 @@ fn page() -> String {
 
     let mut commands = section("COMMANDS");
     commands.text([roman(
-        "The flags --from, --at, --runbook and those below \"Observing this node\" may stand behind any command.",
+        "The flags --from, --at, --runbook, --max-memory and those of \"Observing this node\" can follow any command.",
     )]);
     let each = definition.get_subcommands().map(|one| command(one, "kpodtrace"));
 
@@ -182,7 +181,8 @@ fn page() -> String {
         let (number, words) = code.split_once(' ').unwrap();
         item(&mut exit, vec![bold(number)], words);
     }
-    exit.control("PP", []).text([roman("doctor, events, explain, pleg and runbook say above what theirs mean.")]);
+    exit.control("PP", [])
+        .text([roman("The exit codes of doctor, events, explain, logs, pleg and runbook are described above.")]);
     let mut shown = section("EXAMPLES");
     after_help(&mut shown, examples);
 
@@ -201,7 +201,7 @@ fn page() -> String {
 }
 
 #[test]
-fn the_manual_page_is_the_flags_and_the_keys() {
+fn the_man_page_matches_flags_and_keys() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let page = page();
     if std::env::var_os("KPODTRACE_BLESS").is_some() {
@@ -209,15 +209,12 @@ fn the_manual_page_is_the_flags_and_the_keys() {
         return;
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == page,
-        "{PAGE} is not what the flags and the keys say: KPODTRACE_BLESS=1 cargo test --test manual"
-    );
+    assert!(written == page, "{PAGE} does not match flags and keys: KPODTRACE_BLESS=1 cargo test --test manual");
 }
 
-/// What the page says of variables and files is written by hand: each must be in the program.
+/// Variables and files are listed here manually: each must be in the program.
 #[test]
-fn the_manual_page_names_no_variable_that_is_not_read() {
+fn the_man_page_names_no_unused_variable() {
     fn sources(dir: &Path, out: &mut String) {
         for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! The fold converges: in whatever order the sources come, however often a thing is said, whatever `now` is.
+//! The fold converges: for any order of the sources, for repeated observations, and for any `now`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -9,7 +9,7 @@ use kpodtrace::observation::{Observation, Source, Time};
 use kpodtrace::view::NodeView;
 use proptest::prelude::*;
 
-/// All of the incident, or as much as is received until `until`.
+/// The observations of the incident up to `until`.
 fn incident(until: &str) -> Vec<Observation> {
     let until: Time = until.parse().unwrap();
     let mut all = common::imported(&common::fixtures().join("incident")).observations;
@@ -27,7 +27,7 @@ fn json(model: &Model) -> serde_json::Value {
     serde_json::to_value(model).unwrap()
 }
 
-/// The sources' observations, each in its own order, drawn from one another's queues as `picks` says.
+/// The observations interleaved by `picks`; those of each source keep their order.
 fn interleaved(observations: &[Observation], picks: &[u8]) -> Vec<Observation> {
     let mut queues: Vec<Vec<Observation>> = Vec::new();
     for source in Source::ALL {
@@ -41,7 +41,7 @@ fn interleaved(observations: &[Observation], picks: &[u8]) -> Vec<Observation> {
     while !queues.is_empty() {
         let pick = picks[turn % picks.len()];
         let queue = (pick as usize) % queues.len();
-        // Runs of different lengths: one, or many from the same source.
+        // One observation, or many from the same source.
         for _ in 0..=(pick >> 4) * 8 {
             out.extend(queues[queue].pop());
         }
@@ -57,12 +57,12 @@ fn sources_in_any_order_give_the_same_model() {
     let mut expected = fold(observations.clone());
     let pods = expected.snapshot().pods;
     let expected = json(&expected);
-    // One source after the other, in both directions, is the furthest from how they came.
+    // One source after the other, in both directions, differs most from the original order.
     let mut by_source = observations.clone();
     by_source.sort_by_key(|o| o.stamp.source);
-    let mut backwards = observations.clone();
-    backwards.sort_by_key(|o| std::cmp::Reverse(o.stamp.source));
-    for order in [by_source, backwards] {
+    let mut reversed = observations.clone();
+    reversed.sort_by_key(|o| std::cmp::Reverse(o.stamp.source));
+    for order in [by_source, reversed] {
         let mut model = fold(order);
         assert_eq!(model.snapshot().pods, pods);
         assert!(json(&model) == expected, "the models differ");
@@ -82,49 +82,49 @@ proptest! {
 }
 
 #[test]
-fn what_was_said_before_changes_nothing() {
+fn repeated_observations_change_nothing() {
     let observations = incident("2026-11-29T12:42:30Z");
     let expected = json(&fold(observations.clone()));
     let twice = observations.iter().flat_map(|o| [o.clone(), o.clone()]);
-    assert!(json(&fold(twice)) == expected, "each twice");
+    assert!(json(&fold(twice)) == expected, "each applied twice");
     let mut again = fold(observations.clone());
     observations.into_iter().for_each(|o| again.apply(o));
-    assert!(json(&again) == expected, "all of it twice");
+    assert!(json(&again) == expected, "all applied twice");
 }
 
 #[test]
-fn a_keyframe_is_the_whole_state() {
+fn a_keyframe_is_the_complete_state() {
     let observations = incident("2026-11-29T12:43:30Z");
     let (early, late) = observations.split_at(observations.len() / 2);
-    let mut straight = fold(early.to_vec());
-    let text = serde_json::to_string(&straight).unwrap();
+    let mut original = fold(early.to_vec());
+    let text = serde_json::to_string(&original).unwrap();
     let mut read: Model = serde_json::from_str(&text).unwrap();
     read.reindex();
-    assert_eq!(read.snapshot().pods, straight.snapshot().pods);
+    assert_eq!(read.snapshot().pods, original.snapshot().pods);
     for observation in late {
-        straight.apply(observation.clone());
+        original.apply(observation.clone());
         read.apply(observation.clone());
     }
-    assert_eq!(read.snapshot().pods, straight.snapshot().pods);
-    assert!(json(&read) == json(&straight), "the models differ after going on");
+    assert_eq!(read.snapshot().pods, original.snapshot().pods);
+    assert!(json(&read) == json(&original), "the models differ after later observations");
 }
 
 #[test]
-fn joining_again_only_what_was_touched_misses_nothing() {
-    let mut often = Model::default();
+fn joining_only_changed_pods_gives_the_same_result() {
+    let mut incremental = Model::default();
     for (i, observation) in incident("2026-11-29T12:41:00Z").into_iter().enumerate() {
-        often.apply(observation);
+        incremental.apply(observation);
         if i % 7 == 0 {
-            often.snapshot();
+            incremental.snapshot();
         }
     }
-    let mut anew: Model = serde_json::from_str(&serde_json::to_string(&often).unwrap()).unwrap();
-    anew.reindex();
-    assert_eq!(often.snapshot().pods, anew.snapshot().pods);
+    let mut complete: Model = serde_json::from_str(&serde_json::to_string(&incremental).unwrap()).unwrap();
+    complete.reindex();
+    assert_eq!(incremental.snapshot().pods, complete.snapshot().pods);
 }
 
 #[test]
-fn any_now_is_possible_and_no_duration_is_negative() {
+fn any_now_is_accepted_and_no_duration_is_negative() {
     let mut model = fold(incident("2026-11-29T12:43:30Z"));
     let mut rounds = Rounds::default();
     let end: Time = "2026-11-29T12:43:30Z".parse().unwrap();
@@ -137,9 +137,9 @@ fn any_now_is_possible_and_no_duration_is_negative() {
         for row in moment.rows() {
             assert!(row.in_stage_for.is_none_or(|d| d >= kpodtrace::time::TimeDelta::zero()), "{row:?}");
         }
-        for placed in moment.pods.iter() {
-            for step in &placed.position.stages {
-                assert!(step.took_ms().is_none_or(|ms| ms >= 0), "{step:?}");
+        for located in moment.pods.iter() {
+            for progress in &located.position.stages {
+                assert!(progress.took_ms().is_none_or(|ms| ms >= 0), "{progress:?}");
             }
         }
     }

@@ -122,7 +122,7 @@ fn a_killed_recorder_loses_at_most_a_second() {
     recording.end(Signal::KILL);
     let last = last_tick(&path).expect("something was recorded");
     let lost = killed - written[last];
-    // A second, half a second between two looks at the log file, and as much again for a machine that is busy.
+    // One second, half a second between two checks of the log file, and the same again for a busy machine.
     assert!(lost < Duration::from_secs(3), "{lost:?} lost of {:?}", written.len());
     let mut session = RecordedSession::open(&path).unwrap();
     assert!(!session.problems().is_empty(), "it says that it has no end");
@@ -176,7 +176,7 @@ fn a_terminal_is_not_recorded_to() {
 }
 
 #[test]
-fn a_full_disk_and_a_closed_pipe_are_told() {
+fn a_full_disk_and_a_closed_pipe_are_reported() {
     let dir = Dir::new("full");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command(&dir, &["record", "--from", &incident(), "-o", "-"]).stdout(full).output().unwrap();
@@ -248,7 +248,7 @@ fn a_hundred_and_fifty_thousand_events_are_recorded_and_read_back() {
     };
     let mut observations: Vec<Observation> = Vec::new();
     for i in 0..COUNT {
-        // All within two seconds, as a first list comes in; then a state is due again and again.
+        // All within two seconds, like a first list; then a state is due repeatedly.
         let stamp = sequencer.stamp(i * 12, begin);
         observations.push(Observation { stamp, fact: event(i) });
     }

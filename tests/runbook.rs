@@ -1,4 +1,4 @@
-//! The embedded runbook is complete, its rules hold on their own examples, and it says nothing that the kubelet's source
+//! The embedded runbook is complete, its rules match their examples, and it has no statement that the kubelet's source
 //! contradicts.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -39,8 +39,8 @@ fn every_cause_has_an_entry_at_its_stage_and_is_proved_by_a_rule() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Everything that is said to a reader: entries with what they hold for unknown names, and the documents.
-fn said() -> Vec<(String, String)> {
+/// All texts for readers: entries with the defaults of their placeholders, and the documents.
+fn reader_texts() -> Vec<(String, String)> {
     let none = Vars::new();
     let mut all = Vec::new();
     for cause in Runbook::builtin().causes() {
@@ -63,7 +63,7 @@ fn said() -> Vec<(String, String)> {
     all
 }
 
-/// What is widely repeated of the kubelet, and wrong; each with what its source says.
+/// Widespread wrong statements about the kubelet, each with the fact from its source.
 const WRONG: &[(&str, &str)] = &[
     (r"housekeeping.{0,40}(2|two)[ -]?min", "housekeeping runs every 2 s"),
     (r"syncFrequency.{0,30}\b(1s|10s|10 s|10 seconds|1 second)\b", "syncFrequency is 1m"),
@@ -101,7 +101,7 @@ fn nothing_that_is_widely_repeated_and_wrong() {
             None => ((*pattern).to_owned(), None),
         };
         let regex = Regex::new(&format!("(?is){pattern}")).unwrap();
-        for (place, text) in said() {
+        for (place, text) in reader_texts() {
             let excused = unless.as_ref().is_some_and(|u| text.contains(u));
             if let Some(m) = regex.find(&text).filter(|_| !excused) {
                 found.push(format!("{place}: {:?}; {right}", m.as_str()));
@@ -120,7 +120,7 @@ fn the_wrong_claims_would_be_found() {
 }
 
 #[test]
-fn no_command_shows_a_secret_and_what_disrupts_says_so() {
+fn no_command_prints_a_secret_and_disruptive_steps_are_marked() {
     let none = Vars::new();
     let shows = Regex::new(
         r"base64|get secrets? .{0,80}-o ?(yaml|json|go-template|jsonpath=\S*data)|describe secret .{0,20}data",
@@ -137,7 +137,7 @@ fn no_command_shows_a_secret_and_what_disrupts_says_so() {
             if shows.is_match(&run) {
                 wrong.push(format!("{}: shows a secret: {run}", cause.id));
             }
-            // What stands in quotes is data.
+            // Quoted parts are data.
             let outside: String = run.split('\'').step_by(2).collect();
             if disrupts.is_match(&outside) && step.effect == Effect::Looks && !run.contains("--dry-run") {
                 wrong.push(format!("{}: changes something and does not say so: {run}", cause.id));

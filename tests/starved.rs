@@ -1,4 +1,4 @@
-//! The binary where the system gives it less than it wants: environment, open files, standard streams.
+//! The binary in unusual environments: environment variables, low limits of open files, closed standard streams.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::ffi::OsStr;
@@ -44,7 +44,7 @@ fn words(output: &Output) -> String {
 }
 
 #[test]
-fn an_environment_that_is_not_text_is_told_by_name_alone() {
+fn a_variable_that_is_not_utf8_is_reported_by_name() {
     let flags = node(&scratch("environment"));
     let with = |name: &str| binary().arg("pods").args(&flags).env(name, OsStr::from_bytes(NO_TEXT)).output().unwrap();
     let unused = with("SOME_PASSWORD");
@@ -81,7 +81,7 @@ fn the_password_of_a_server_is_not_shown() {
 }
 
 #[test]
-fn few_open_files_are_told() {
+fn a_low_limit_of_open_files_is_reported() {
     let dir = scratch("files");
     let flags = node(&dir);
     let limited = |limit: usize, args: &[&str]| {

@@ -1,4 +1,4 @@
-//! Hostile twins, real ones: processes of an unprivileged user that pose as the kubelet, while root runs the binary. Nothing
+//! Hostile twins: real processes of an unprivileged user that pose as the kubelet while root runs the binary. Nothing
 //! of the twin's is run, read with root's rights, or sent anything. Only root can play both: `.ci/run` runs these.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -80,7 +80,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A process of the twin's that calls itself the kubelet; ended with the value.
+/// A process of the twin that is named kubelet; dropping the value kills it.
 struct Twin(Child);
 
 impl Twin {
@@ -126,7 +126,7 @@ impl Ear {
         Self { address, count }
     }
 
-    fn heard(&self) -> usize {
+    fn received(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 }
@@ -152,7 +152,7 @@ fn a_process_that_calls_itself_kubelet_gets_nothing_run() {
     let twin = Twin::start(&home, &[&format!("--kubeconfig={}", kubeconfig.display()), "--hostname-override=evil"]);
     for command in ["pods", "doctor", "explain", "pleg", "node"] {
         kpodtrace(&[command, "--wait", "1s"]);
-        assert!(!home.was_run() && api.heard() == 0, "{command}");
+        assert!(!home.was_run() && api.received() == 0, "{command}");
     }
     let said = doctor(&[]);
     let refusal =
@@ -199,11 +199,11 @@ fn ports_of_others_are_sent_nothing() {
     // That this machine has a directory of a kubelet makes it a node.
     let _node = Node::new();
     let said = doctor(&[]);
-    assert_eq!((kubelet.heard(), health.heard(), usual.heard()), (0, 0, 0), "{said}");
+    assert_eq!((kubelet.received(), health.received(), usual.received()), (0, 0, 0), "{said}");
     assert!(said.contains("not sent: no process of the kubelet runs"), "{said}");
     // A control: what the user names is asked.
     doctor(&["--kubelet-endpoint", &usual.address, "--insecure-kubelet"]);
-    assert!(usual.heard() > 0);
+    assert!(usual.received() > 0);
 }
 
 #[test]
@@ -238,10 +238,10 @@ fn a_home_that_is_not_roots_gives_no_credential_and_no_configuration() {
         String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
     };
     let said = run(&["doctor", "--wait", "1s"]);
-    assert!(!home.was_run() && api.heard() == 0, "{said}");
+    assert!(!home.was_run() && api.received() == 0, "{said}");
     assert!(said.contains(&format!("is owned by uid {TWIN}; to use it all the same: --kubeconfig FILE")), "{said}");
     let config = run(&["config"]);
-    assert!(config.contains("is left out: not trusted") && !config.contains("theme = \"light\""), "{config}");
+    assert!(config.contains("is ignored: not trusted") && !config.contains("theme = \"light\""), "{config}");
 }
 
 /// The kubelet's directory on this machine, for as long as the value lives.

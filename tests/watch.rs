@@ -1,4 +1,4 @@
-//! `--watch`: what it prints of a node that changes and of a recording, and how it ends.
+//! `--watch`: the output for a changing node and for a recording, and its exit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "fakes/api.rs"]
@@ -31,7 +31,7 @@ fn out(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// An API server on a thread of its own.
+/// An API server on a separate thread.
 fn api() -> FakeApi {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let api = runtime.block_on(FakeApi::start(&Certificates::new(), 0));
@@ -144,7 +144,7 @@ fn the_table_then_the_rows_that_change_until_ctrl_c() {
 }
 
 #[test]
-fn with_failing_a_pod_that_recovers_is_told_once_more() {
+fn with_failing_a_recovered_pod_is_printed_once_more() {
     let api = api();
     api.put("pods", pod("well", None));
     api.put("pods", pod("ill", Some("ImagePullBackOff")));
@@ -152,19 +152,19 @@ fn with_failing_a_pod_that_recovers_is_told_once_more() {
     let first = watch.object();
     assert_eq!(first["kind"], "NodeChange");
     assert!(first["sources"].as_array().unwrap().iter().any(|s| s["name"] == "api-pods"));
-    let told = |change: &str, name: &str, status: &str| (change.to_owned(), name.to_owned(), status.to_owned());
-    assert_eq!(watch.pod(), told("listed", "ill", "ImagePullBackOff"));
+    let change = |kind: &str, name: &str, status: &str| (kind.to_owned(), name.to_owned(), status.to_owned());
+    assert_eq!(watch.pod(), change("listed", "ill", "ImagePullBackOff"));
     api.put("pods", pod("ill", None));
-    assert_eq!(watch.pod(), told("left", "ill", "Running"));
+    assert_eq!(watch.pod(), change("left", "ill", "Running"));
     api.put("pods", pod("well", Some("CrashLoopBackOff")));
-    assert_eq!(watch.pod(), told("added", "well", "CrashLoopBackOff"));
+    assert_eq!(watch.pod(), change("added", "well", "CrashLoopBackOff"));
     api.delete("pods", "well");
-    assert_eq!(watch.pod(), told("gone", "well", "CrashLoopBackOff"));
+    assert_eq!(watch.pod(), change("gone", "well", "CrashLoopBackOff"));
     assert_eq!(watch.signal(Signal::TERM), Some(0));
 }
 
 #[test]
-fn nobody_reads_any_more_ends_it_though_nothing_changes() {
+fn a_closed_pipe_stops_it_without_a_change() {
     let api = api();
     api.put("pods", pod("a", None));
     let config = std::env::temp_dir().join(format!("kpodtrace-watch-{}-pipe", std::process::id()));
@@ -204,7 +204,7 @@ fn of_a_recording_the_last_word_on_each_pod_is_what_its_end_shows() {
 }
 
 #[test]
-fn of_a_recording_every_line_has_its_time_and_at_says_where_to_begin() {
+fn for_a_recording_every_line_has_its_time_and_at_sets_the_start() {
     let all = out(&["pods", "--watch", "--from", RECORDING, "-n", "s-sidecar"]);
     let late = out(&["pods", "--watch", "--from", RECORDING, "-n", "s-sidecar", "--at", "12:41:00"]);
     let mut lines = late.lines();
@@ -215,7 +215,7 @@ fn of_a_recording_every_line_has_its_time_and_at_says_where_to_begin() {
 }
 
 #[test]
-fn pleg_is_told_once_a_window_and_at_once_when_it_hangs() {
+fn pleg_is_printed_once_per_window_and_at_once_when_it_hangs() {
     let text = out(&["pleg", "--watch", "--from", RECORDING]);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0][..2], ["TIME", "VERDICT"]);
@@ -231,7 +231,7 @@ fn pleg_is_told_once_a_window_and_at_once_when_it_hangs() {
 }
 
 #[test]
-fn doctor_tells_each_source_whose_state_changes() {
+fn doctor_prints_each_source_that_changes_state() {
     let text = out(&["doctor", "--watch", "--from", RECORDING]);
     let states: Vec<_> = text.lines().filter(|l| l.contains("  cri  ")).map(|l| l.split_whitespace().nth(1)).collect();
     assert_eq!(states, [Some("ok"), Some("FAIL"), Some("ok")]);

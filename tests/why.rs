@@ -1,5 +1,5 @@
-//! What is said of pods and nodes of a real cluster: of every one in the captures the cause that a table of labels gives it,
-//! and of a pod that is well, at any second, that it is well.
+//! The diagnosis of real pods and nodes: each one in the captures has the cause of a table of labels, and a healthy pod is
+//! healthy at every second.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ fn fixtures() -> PathBuf {
 }
 
 /// Cause and stage of every pod and of the node.
-fn told(moment: &NodeView) -> BTreeMap<String, (String, String)> {
+fn causes_of(moment: &NodeView) -> BTreeMap<String, (String, String)> {
     let pods = moment.pods.iter().map(|placed| {
         let top = moment.diagnosis(&placed.facts.key).unwrap().top().unwrap();
         (format!("{}/{}", placed.facts.namespace, placed.facts.name), top)
@@ -42,7 +42,7 @@ fn every_captured_pod_and_node_is_explained_as_labelled() {
     folders.sort();
     for folder in folders.iter().filter(|f| f.is_dir()) {
         let capture = folder.file_name().unwrap().to_str().unwrap();
-        for (subject, (cause, stage)) in told(&RecordedSession::open(folder).unwrap().moment()) {
+        for (subject, (cause, stage)) in causes_of(&RecordedSession::open(folder).unwrap().moment()) {
             all += 1;
             let healthy = || ("none.healthy", if subject.starts_with("node/") { "node" } else { "running" });
             let want = labels.remove(&(capture.to_owned(), subject.clone())).unwrap_or_else(healthy);
@@ -56,7 +56,7 @@ fn every_captured_pod_and_node_is_explained_as_labelled() {
     assert!(all >= 350, "{all} subjects were looked at");
 }
 
-/// By the API server's own word: Ready, nothing of it was ever restarted, nobody asked it or a container of it to stop.
+/// According to the API server: Ready, never restarted, and neither the pod nor a container of it is being deleted.
 fn is_healthy(facts: &PodFacts) -> bool {
     facts.event(&["Killing"]).is_none()
         && facts.object().is_some_and(|pod| {
@@ -73,7 +73,7 @@ fn is_healthy(facts: &PodFacts) -> bool {
 }
 
 #[test]
-fn a_healthy_pod_is_told_to_be_healthy_at_any_second() {
+fn a_healthy_pod_is_healthy_at_every_second() {
     let mut session = RecordedSession::open(&fixtures().join("incident")).unwrap();
     let (begin, end) = session.span();
     let (mut wrong, mut seen) = (Vec::new(), 0);

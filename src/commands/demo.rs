@@ -2,18 +2,18 @@
 
 use super::session::NodeSession;
 use super::{Failure, Outcome, config, input, runbook, screen};
-use crate::cli::{At, Input, LookArgs};
+use crate::cli::{At, DisplayArgs, Input};
 use crate::session::RecordedSession;
 use crate::time::TimeDelta;
 
 /// Where the demo starts: before that, the recording shows an empty node.
 const START: TimeDelta = TimeDelta::seconds(20);
 
-pub(super) fn run(input: &Input, speed: Option<f64>, look: &LookArgs) -> Result<Outcome, Failure> {
+pub(super) fn run(input: &Input, speed: Option<f64>, display: &DisplayArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
         return Err(Failure::usage("demo with --from: demo plays its own recording", "kpodtrace --from PATH"));
     }
-    let options = config::options(look)?;
+    let options = config::options(display)?;
     let mut session = RecordedSession::demo()?;
     session.diagnose_with(runbook::own(input)?);
     session.seek(input::resolve(input.at.unwrap_or(At::After(START)), session.span())?)?;

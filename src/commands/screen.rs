@@ -13,7 +13,7 @@ use crate::view::NodeView;
 
 /// Opens the screen. An input is shown at its end or played from `--at`; with `--speed` and without `--at` from its start.
 pub(super) fn run(input: &Input, args: &ScreenArgs) -> Result<Outcome, Failure> {
-    let options = config::options(&args.look)?;
+    let options = config::options(&args.display)?;
     let own = runbook::own(input)?;
     if input.from.is_some() {
         let mut session = input::open_with(input, own)?;

@@ -37,8 +37,8 @@ fn place(resource: &Resource) -> &'static str {
 }
 
 fn sentence(resource: &Resource, asks: Quantity, rooms: &[NodeCapacity]) -> Option<String> {
-    let open: Vec<&NodeCapacity> = rooms.iter().filter(|room| !room.closed).collect();
-    let left = |room: &NodeCapacity| room.left.get(resource).unwrap_or_default();
+    let open: Vec<&NodeCapacity> = rooms.iter().filter(|room| !room.unschedulable).collect();
+    let left = |room: &NodeCapacity| room.free.get(resource).unwrap_or_default();
     let freest = open.iter().max_by_key(|room| left(room))?;
     if left(freest) >= asks {
         return None;

@@ -1,54 +1,53 @@
-//! Owns what time alone makes true of the node: calls and pulls that stand still, a PLEG that is silent.
-//! It must not look at single pods, and every alarm must have a deadline at which it begins.
+//! Alarms that become active as time passes without an observation: calls without a response, stalled pulls, no relist.
 
-use crate::time::TimeDelta;
 use serde::Serialize;
 
 use super::{Snapshot, SourceFacts};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::text::Text;
+use crate::time::TimeDelta;
 
-/// A call of ours that has brought no answer for so long is told, seconds.
+/// Seconds without a response after which a call of kpodtrace raises an alarm.
 pub const CALL_STALLED_S: i64 = 10;
-/// A pull that has not moved for so long is told, seconds.
+/// Seconds without progress after which a pull raises an alarm.
 pub const PULL_STALLED_S: i64 = 10;
 
-/// Something about the node that became true by waiting.
+/// A condition of the node that became true as time passed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "alarm", rename_all = "kebab-case")]
 pub enum Alarm {
-    /// A source has brought no answer to a call.
+    /// A source has not responded to a call.
     Unanswered {
-        /// Which source.
+        /// The source.
         source: Source,
-        /// Which call.
+        /// The call.
         call: Call,
         /// Since when.
         since: Time,
-        /// Begin of the call in flight, if one is.
+        /// Start of the call in flight, if any.
         in_flight: Option<Time>,
     },
-    /// PLEG has not begun a relist for longer than its threshold.
+    /// PLEG has not started a relist for longer than its threshold.
     #[serde(rename = "pleg-silent")]
     PlegStale {
-        /// Begin of the last relist that is known.
+        /// Start of the last known relist.
         last_seen: Time,
-        /// When that was read: an older page says less.
+        /// When the metric was scraped: it is as old as the scrape.
         as_of: Option<Time>,
     },
-    /// An image layer stands still.
+    /// The pull of an image layer makes no progress.
     PullStalled {
-        /// Ingest reference.
+        /// Reference of the ingest in containerd.
         reference: Text,
-        /// Bytes so far.
+        /// Bytes received.
         offset: u64,
-        /// Since when it has not moved.
+        /// Time of the last progress.
         since: Time,
     },
 }
 
 impl Alarm {
-    /// When it began to be waited for.
+    /// Since when there is no response, relist or progress.
     pub fn since(&self) -> Time {
         match self {
             Alarm::Unanswered { since, .. } | Alarm::PullStalled { since, .. } => *since,
@@ -58,38 +57,38 @@ impl Alarm {
 }
 
 impl Snapshot {
-    /// The node's name; empty where nobody knows it.
+    /// The node's name; empty if unknown.
     pub fn node_name(&self) -> &Text {
-        self.node.as_ref().map_or(&self.named, |node| &node.metadata.name)
+        self.node.as_ref().map_or(&self.observed_node, |node| &node.metadata.name)
     }
 
-    /// What is alarming at `now`.
+    /// The alarms that are active at `now`.
     pub fn alarms(&self, now: Time) -> Vec<Alarm> {
-        let due = self.waited_for();
-        due.into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
+        self.pending_alarms().into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
-    /// The kubelet's health has had no answer for as long as makes an alarm, or has never had one and nobody listens there:
-    /// what it would do next is not done.
+    /// The kubelet's health endpoint has not responded for [`CALL_STALLED_S`], or has never responded and refuses the
+    /// connection. The kubelet then performs none of the next actions.
     pub fn is_kubelet_unresponsive(&self, now: Time) -> bool {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
-        let waited = |since| now - since >= TimeDelta::seconds(CALL_STALLED_S);
+        let is_stalled = |since| now - since >= TimeDelta::seconds(CALL_STALLED_S);
         let refused =
             matches!(&health.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable);
-        health.unanswered_since().is_some_and(|since| waited(since) || refused && health.last_answer.is_none())
+        health.unanswered_since().is_some_and(|since| is_stalled(since) || refused && health.last_answer.is_none())
     }
 
-    /// The next moment after `now` at which an alarm begins without any observation.
+    /// The next time after `now` at which an alarm becomes active without an observation.
     pub fn next_alarm(&self, now: Time) -> Option<Time> {
-        self.waited_for().into_iter().map(|(deadline, _)| deadline).filter(|deadline| *deadline > now).min()
+        self.pending_alarms().into_iter().map(|(deadline, _)| deadline).filter(|deadline| *deadline > now).min()
     }
 
-    fn waited_for(&self) -> Vec<(Time, Alarm)> {
+    /// Every alarm that is active or will become so, with the time at which it becomes active.
+    fn pending_alarms(&self) -> Vec<(Time, Alarm)> {
         let mut out = Vec::new();
-        // A source that was given up, or refused, is told as such and waits for nothing.
-        let tried = |facts: &SourceFacts| {
+        // A source that is off or forbidden has no calls to wait for.
+        let is_tried = |facts: &SourceFacts| {
             matches!(
                 facts.state,
                 SourceState::Connecting
@@ -98,7 +97,7 @@ impl Snapshot {
                     | SourceState::Retrying { .. }
             )
         };
-        for (&source, facts) in self.sources.iter().filter(|(_, facts)| tried(facts)) {
+        for (&source, facts) in self.sources.iter().filter(|(_, facts)| is_tried(facts)) {
             for (&call, calls) in &facts.calls {
                 if let Some(since) = calls.unanswered_since {
                     let alarm = Alarm::Unanswered { source, call, since, in_flight: calls.in_flight };

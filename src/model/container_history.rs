@@ -1,5 +1,5 @@
-//! Owns what one source showed of a pod over time and no longer says: ends of containers, and since when it says what it says.
-//! It must not outlive the pod in that source, nor mix two sources.
+//! What one source has reported about the containers of a pod over time: exits, and since when each is in its state. It is
+//! dropped when the source no longer lists the pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use crate::objects::{ContainerState, ContainerStatus, Pod, Terminated};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
 
-/// Ends of containers kept for one pod and source.
+/// Exits kept per pod and source.
 const EXITS_KEPT: usize = 64;
 
-/// One end of one container.
+/// One exit of one container.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exit {
     /// Container name.
     pub container: Text,
     /// Container id without the runtime's prefix; unique.
     pub id: Text,
-    /// Start; absent when it never started.
+    /// Start; None if it has never started.
     pub started: Option<Time>,
-    /// End.
+    /// Exit time.
     pub finished: Option<Time>,
     /// Exit code.
     pub exit_code: i32,
@@ -37,78 +37,76 @@ impl Exit {
     }
 }
 
-/// Reasons with which a container ends that never ran (containerd: StartError; cri-dockerd: ContainerCannotRun).
+/// Termination reasons of a container that has never run (containerd: StartError; cri-dockerd: ContainerCannotRun).
 pub fn never_ran(reason: &str) -> bool {
     matches!(reason, "StartError" | "ContainerCannotRun")
 }
 
-/// What one source showed of one pod.
+/// The history of the containers of one pod in one source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContainerHistory {
-    /// Ends, by container id.
+    /// Exits, by container id.
     exits: BTreeMap<Text, Exit>,
-    /// Per container, the word of its state now and since when this source says it.
-    words: BTreeMap<Text, (Text, Time)>,
-    /// First time the source showed Ready True.
+    /// The state of each container, and since when the source reports it.
+    #[serde(rename = "words")]
+    states: BTreeMap<Text, (Text, Time)>,
+    /// When the source first reported the pod Ready.
     pub first_ready: Option<Time>,
-    /// First time the source showed a deletion timestamp.
-    pub deletion_seen: Option<Time>,
 }
 
 impl ContainerHistory {
-    /// Takes in a pod as the API server or the kubelet shows it at `at`.
-    pub(super) fn pod(&mut self, pod: &Pod, at: Time) {
+    /// Adds a pod as the API server or the kubelet reports it at `at`.
+    pub(super) fn add_pod(&mut self, pod: &Pod, at: Time) {
         let mut names = BTreeSet::new();
         for status in pod.status.all_containers() {
-            self.status(status, at);
+            self.add_status(status, at);
             names.insert(&status.name);
         }
-        if self.words.len() > RUNTIME_CONTAINERS {
-            self.words.retain(|name, _| names.contains(name));
+        if self.states.len() > RUNTIME_CONTAINERS {
+            self.states.retain(|name, _| names.contains(name));
         }
         if let Some(ready) = pod.status.condition("Ready").filter(|c| c.is_true()) {
             self.first_ready.get_or_insert(ready.last_transition_time.unwrap_or(at));
         }
-        match pod.metadata.deletion_timestamp {
-            Some(_) => _ = self.deletion_seen.get_or_insert(at),
-            None => self.deletion_seen = None,
+    }
+
+    fn add_status(&mut self, status: &ContainerStatus, at: Time) {
+        let state: Text = state_word(&status.state).into();
+        if self.states.get(&status.name).is_none_or(|(old, _)| *old != state) {
+            self.states.insert(status.name.clone(), (state, at));
+        }
+        for termination in [&status.state.terminated, &status.last_state.terminated].into_iter().flatten() {
+            self.add_termination(&status.name, termination);
         }
     }
 
-    fn status(&mut self, status: &ContainerStatus, at: Time) {
-        let word: Text = state_word(&status.state).into();
-        if self.words.get(&status.name).is_none_or(|(old, _)| *old != word) {
-            self.words.insert(status.name.clone(), (word, at));
-        }
-        for end in [&status.state.terminated, &status.last_state.terminated].into_iter().flatten() {
-            self.terminated(&status.name, end);
-        }
-    }
-
-    fn terminated(&mut self, container: &Text, end: &Terminated) {
-        let id = bare_id(&end.container_id);
-        // Without an id and a time it is no end of anything, but the kubelet's word for a container that it does not find.
-        if id.is_empty() && nonzero_time(end.started_at).is_none() && nonzero_time(end.finished_at).is_none() {
+    fn add_termination(&mut self, container: &Text, termination: &Terminated) {
+        let id = bare_id(&termination.container_id);
+        // Without an id and a time the kubelet only reports that it does not find the container.
+        if id.is_empty()
+            && nonzero_time(termination.started_at).is_none()
+            && nonzero_time(termination.finished_at).is_none()
+        {
             return;
         }
-        // A container whose end the kubelet made up has no id: its end time tells it apart.
-        let id = if id.is_empty() { format!("{container}@{:?}", end.finished_at) } else { id.to_owned() };
-        self.add(Exit {
+        // A termination that the kubelet has assumed has no container id: use its time instead.
+        let id = if id.is_empty() { format!("{container}@{:?}", termination.finished_at) } else { id.to_owned() };
+        self.add_exit(Exit {
             container: container.clone(),
             id: id.into(),
-            started: nonzero_time(end.started_at),
-            finished: nonzero_time(end.finished_at),
-            exit_code: end.exit_code,
-            reason: end.reason.clone(),
+            started: nonzero_time(termination.started_at),
+            finished: nonzero_time(termination.finished_at),
+            exit_code: termination.exit_code,
+            reason: termination.reason.clone(),
         });
     }
 
-    /// Takes in a container as the runtime shows it.
-    pub(super) fn container(&mut self, container: &Container) {
+    /// Adds a container as the runtime reports it.
+    pub(super) fn add_container(&mut self, container: &Container) {
         if container.phase == ContainerPhase::Exited
             && let Some(exit_code) = container.exit_code
         {
-            self.add(Exit {
+            self.add_exit(Exit {
                 container: container.name.clone(),
                 id: container.id.clone(),
                 started: nonzero_time(container.started_at),
@@ -119,7 +117,7 @@ impl ContainerHistory {
         }
     }
 
-    fn add(&mut self, exit: Exit) {
+    fn add_exit(&mut self, exit: Exit) {
         self.exits.insert(exit.id.clone(), exit);
         if self.exits.len() > EXITS_KEPT
             && let Some(oldest) = self.exits.values().min_by_key(|e| e.finished).map(|e| e.id.clone())
@@ -128,18 +126,18 @@ impl ContainerHistory {
         }
     }
 
-    /// Since when this source says the container's state word of now.
+    /// Since when the source reports the current state of the container.
     pub fn state_since(&self, container: &str) -> Option<Time> {
-        self.words.get(container).map(|(_, since)| *since)
+        self.states.get(container).map(|(_, since)| *since)
     }
 
-    /// The ends this source showed.
+    /// The exits that the source has reported.
     pub fn exits(&self) -> impl Iterator<Item = &Exit> {
         self.exits.values()
     }
 }
 
-/// The ends of both sources, oldest first; the runtime's word has the finer times and wins.
+/// The exits that all sources have reported, oldest first; those of the runtime take precedence, as its times are finer.
 pub fn merged_exits(
     api: Option<&ContainerHistory>,
     kubelet: Option<&ContainerHistory>,
@@ -154,12 +152,12 @@ pub fn merged_exits(
     exits
 }
 
-/// The id behind `containerd://`.
+/// The id without its scheme, such as `containerd://`.
 pub fn bare_id(id: &str) -> &str {
     id.split_once("://").map_or(id, |(_, bare)| bare)
 }
 
-/// Go's zero time and the 1970 of a task that never started are no times.
+/// None for Go's zero time and for 1970, the start time of a task that has never started.
 pub fn nonzero_time(time: Option<Time>) -> Option<Time> {
     time.filter(|t| t.timestamp() > 0)
 }

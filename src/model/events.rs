@@ -1,5 +1,4 @@
-//! Owns which events are about what: a pod, the node, anything else, each list newest first.
-//! It must not keep an event: the listing does.
+//! The events by their object: a pod, the node, anything else; each list newest first.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,39 +11,39 @@ use crate::text::Text;
 impl Model {
     pub(super) fn other_events(&mut self) -> Arc<Vec<Arc<Event>>> {
         let events = &self.events;
-        let made = self.index.elsewhere.get_or_insert_with(|| {
-            let elsewhere = events.iter().map(|(_, held)| held.value.clone()).filter(|e| is_elsewhere(e));
-            newest_first(elsewhere.collect()).into()
+        let list = self.index.other_events.get_or_insert_with(|| {
+            let others = events.iter().map(|(_, held)| held.value.clone()).filter(|e| !is_of_pod(e));
+            newest_first(others.collect()).into()
         });
-        made.clone()
+        list.clone()
     }
 
     pub(super) fn events_of_unknown_pods(&mut self) -> Arc<Vec<Arc<Event>>> {
-        if !self.named.is_empty() {
+        if !self.observed_node.is_empty() {
             return Arc::default();
         }
         let (events, index) = (&self.events, &self.index);
-        if let Some(made) = &index.absent {
-            return made.clone();
+        if let Some(list) = &index.events_of_unknown_pods {
+            return list.clone();
         }
-        let is_absent = |event: &Arc<Event>| {
+        let is_unknown = |event: &Arc<Event>| {
             let about = &event.involved_object;
             let name = Text::from(format!("{}/{}", about.namespace, about.name));
-            !is_elsewhere(event) && !index.named.contains_key(&name)
+            is_of_pod(event) && !index.joined_by_name.contains_key(&name)
         };
-        let absent = events.iter().map(|(_, held)| held.value.clone()).filter(is_absent);
-        let made: Arc<Vec<_>> = newest_first(absent.collect()).into();
-        self.index.absent = Some(made.clone());
-        made
+        let unknown = events.iter().map(|(_, held)| held.value.clone()).filter(is_unknown);
+        let list: Arc<Vec<_>> = newest_first(unknown.collect()).into();
+        self.index.events_of_unknown_pods = Some(list.clone());
+        list
     }
 
-    /// The kubelet names its node as UID in the events it writes; controllers write the true UID.
+    /// In events about a node, the kubelet writes the node name as UID, and controllers write the UID.
     pub(super) fn events_about_node(&self, node: &Node) -> Vec<Arc<Event>> {
         let names = BTreeSet::from([&node.metadata.name, &node.metadata.uid]);
         self.newest_events(names, EVENTS_OF_ONE).0
     }
 
-    /// The newest events about any of these UIDs, `most` of them at most, and how many there are.
+    /// The newest events about any of these UIDs, at most `most`, and the total number.
     pub(super) fn newest_events(&self, uids: BTreeSet<&Text>, most: usize) -> (Vec<Arc<Event>>, usize) {
         let (mut events, mut total) = (Vec::new(), 0);
         for own in uids.into_iter().filter_map(|uid| self.index.events_of.get(uid)) {
@@ -57,11 +56,11 @@ impl Model {
         (events, total)
     }
 
-    /// An event came, changed or went.
-    pub(super) fn touch_elsewhere(&mut self, event: &Event) {
-        match is_elsewhere(event) {
-            true => self.index.elsewhere = None,
-            false => self.index.absent = None,
+    /// Invalidates the lists that may contain the event, which was added, changed or removed.
+    pub(super) fn invalidate_event_lists(&mut self, event: &Event) {
+        match is_of_pod(event) {
+            true => self.index.events_of_unknown_pods = None,
+            false => self.index.other_events = None,
         }
     }
 
@@ -73,7 +72,7 @@ impl Model {
     }
 
     pub(super) fn unlink_event(&mut self, uid: &Text, event: &Event) {
-        self.touch_elsewhere(event);
+        self.invalidate_event_lists(event);
         self.index.event_ages.remove(&(event.last(), uid.clone()));
         let about = &event.involved_object.uid;
         if let Some(events) = self.index.events_of.get_mut(about) {
@@ -86,8 +85,8 @@ impl Model {
     }
 }
 
-fn is_elsewhere(event: &Event) -> bool {
-    event.involved_object.kind != "Pod"
+fn is_of_pod(event: &Event) -> bool {
+    event.involved_object.kind == "Pod"
 }
 
 fn newest_first(mut events: Vec<Arc<Event>>) -> Vec<Arc<Event>> {

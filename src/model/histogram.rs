@@ -1,31 +1,30 @@
-//! Owns arithmetic on histograms between two scrapes: differences, means and interpolated quantiles.
-//! It must not pretend to precision: a quantile is a value on a straight line inside one bucket.
+//! Differences of histograms between two scrapes, their means, and quantiles interpolated linearly within one bucket.
 
 use serde::Serialize;
 
 use crate::observation::{Bucket, Histogram};
 
-/// What happened between two scrapes of one histogram.
+/// The observations between two scrapes of one histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramDelta {
     buckets: Vec<Bucket>,
-    /// Observations.
+    /// Number of observations.
     pub count: u64,
     /// Their sum, seconds.
     pub sum: f64,
 }
 
-/// A quantile by linear interpolation inside its bucket, as Prometheus' `histogram_quantile` computes it.
+/// A quantile by linear interpolation within its bucket, as Prometheus' `histogram_quantile` computes it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantile {
     /// Seconds.
     pub seconds: f64,
-    /// The rank lies above the highest finite bound: the value is that bound, and the truth is at least that.
+    /// The rank is above the highest finite bound: the value is that bound, and the quantile is at least that.
     pub at_least: bool,
 }
 
 impl HistogramDelta {
-    /// The difference `now - before`; None when a counter went backwards, which is a restart of the process.
+    /// The difference `now - before`; None if a counter went backwards, which is a restart of the process.
     pub fn between(before: &Histogram, now: &Histogram) -> Option<HistogramDelta> {
         let count = now.count.checked_sub(before.count)?;
         let mut buckets = Vec::with_capacity(now.buckets.len());
@@ -33,22 +32,22 @@ impl HistogramDelta {
             let old = before.buckets.iter().find(|b| b.0 == bucket.0).map_or(0, |b| b.1);
             buckets.push(Bucket(bucket.0, bucket.1.checked_sub(old)?));
         }
-        // A sum of durations only shrinks by rounding.
+        // The sum of durations can only decrease by rounding.
         Some(HistogramDelta { buckets, count, sum: (now.sum - before.sum).max(0.0) })
     }
 
-    /// Mean in seconds; None when nothing was observed.
+    /// Mean in seconds; None without observations.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
     /// Observations above the highest finite bound.
-    pub fn beyond(&self) -> u64 {
+    pub fn above_last_bucket(&self) -> u64 {
         self.count.saturating_sub(self.buckets.last().map_or(0, |b| b.1))
     }
 
-    /// The `q`-quantile (0 to 1) with the semantics of Prometheus' `histogram_quantile`: linear inside a bucket, zero as
-    /// the lower bound of the first, the highest finite bound when the rank lies in the `+Inf` bucket.
+    /// The `q`-quantile (0 to 1) as Prometheus' `histogram_quantile` computes it: linear within a bucket, with zero as the
+    /// lower bound of the first, and the highest finite bound if the rank is in the `+Inf` bucket.
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
         if self.count == 0 || !(0.0..=1.0).contains(&q) {
             return None;
@@ -59,7 +58,7 @@ impl HistogramDelta {
         for &Bucket(bound, cumulative) in &self.buckets {
             let cumulative = cumulative.max(below);
             if cumulative as f64 >= rank && cumulative > below {
-                // Prometheus takes the bound itself when the first bucket's is not positive.
+                // Prometheus returns the bound if that of the first bucket is not positive.
                 if bound <= 0.0 {
                     return Some(Quantile { seconds: bound, at_least: false });
                 }
@@ -93,14 +92,14 @@ mod tests {
         assert!((value(0.5).seconds - 0.2).abs() < 1e-12);
         // rank 8: the upper bound of that bucket.
         assert!((value(0.8).seconds - 0.5).abs() < 1e-12);
-        // rank 9 lies in +Inf: the highest finite bound, and at least that.
+        // rank 9 is in +Inf: at least the highest finite bound.
         assert_eq!(value(0.9), Quantile { seconds: 1.0, at_least: true });
-        assert_eq!(delta.beyond(), 2);
+        assert_eq!(delta.above_last_bucket(), 2);
         assert_eq!(delta.mean(), Some(3.0));
     }
 
     #[test]
-    fn only_what_happened_between_two_scrapes_counts() {
+    fn only_observations_between_two_scrapes_count() {
         let before = histogram(&[(0.1, 100), (1.0, 100)], 100, 5.0);
         let now = histogram(&[(0.1, 100), (1.0, 103)], 103, 6.5);
         let delta = HistogramDelta::between(&before, &now).unwrap();
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_is_a_restart_and_nothing_is_no_quantile() {
+    fn a_decreasing_counter_is_a_restart_and_no_observations_give_no_quantile() {
         let big = histogram(&[(1.0, 9)], 9, 1.0);
         assert_eq!(HistogramDelta::between(&big, &histogram(&[(1.0, 2)], 2, 0.1)), None);
         let none = HistogramDelta::between(&big, &big).unwrap();

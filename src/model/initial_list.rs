@@ -1,5 +1,4 @@
-//! Owns how far each source is with what it has to say at first: until that is said, absence means nothing.
-//! It must not know how long that may take.
+//! Progress of each source's initial list. Until it is complete, an object that is not listed is not known to be absent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,28 +6,28 @@ use std::sync::Arc;
 use super::{Model, SourceFacts};
 use crate::observation::{Source, SourceState, Time};
 
-/// A source that has not yet told all that it has to tell at first, and has not failed.
+/// The initial list of a source, which is not complete and has not failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialList {
-    /// It answers: only the list is not whole yet.
+    /// The source responds, only the list is incomplete.
     pub live: bool,
-    /// Objects so far, of a list that comes in pages; None before the first page.
+    /// Objects received, for a list in pages; None before the first page.
     pub so_far: Option<usize>,
-    /// How many are still to come, where the server says so.
+    /// Objects still to come, if the server reports it (`remainingItemCount`).
     pub remaining: Option<u64>,
-    /// When the call that is in flight began, of a source that times its calls.
+    /// Start of the call in flight, for a source that times its calls.
     pub in_flight: Option<Time>,
     /// When the source was started.
     pub since: Time,
 }
 
 impl Model {
-    /// Every source that has said anything.
+    /// Every source that has sent an observation.
     pub fn sources(&self) -> &BTreeMap<Source, Arc<SourceFacts>> {
         &self.sources
     }
 
-    /// The sources whose first list is under way.
+    /// The sources whose initial list is not complete.
     pub fn initial_lists(&self) -> BTreeMap<Source, InitialList> {
         let mut out = BTreeMap::new();
         for (source, facts) in &self.sources {
@@ -41,14 +40,14 @@ impl Model {
                 continue;
             }
             let so_far = match source {
-                Source::ApiPods => self.api_pods.so_far(),
-                Source::ApiUnbound => self.unbound_pods.so_far(),
-                Source::ApiEvents => self.events.so_far(),
-                Source::KubeletPods => self.kubelet_pods.so_far(),
+                Source::ApiPods => self.api_pods.listed_so_far(),
+                Source::ApiUnbound => self.unbound_pods.listed_so_far(),
+                Source::ApiEvents => self.events.listed_so_far(),
+                Source::KubeletPods => self.kubelet_pods.listed_so_far(),
                 _ => None,
             };
             let in_flight = facts.calls.values().filter_map(|calls| calls.in_flight).min();
-            let since = facts.begun.unwrap_or(facts.since);
+            let since = facts.first_seen.unwrap_or(facts.since);
             out.insert(*source, InitialList { live, so_far, remaining: facts.remaining, in_flight, since });
         }
         out

@@ -1,33 +1,32 @@
-//! Owns the join: which objects of which source are one pod, and the pods that must be joined again.
-//! It must not keep anything that the listings do not hold, so that it can be rebuilt from a keyframe.
+//! Joins the objects of all sources into pods, and keeps an index that can be rebuilt from a keyframe.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::container_history::merged_exits;
 use super::pod::{PodFacts, Refs, runtime_uid};
-use super::pods_on_disk::{is_of_file, key_of_file};
-use super::{CompleteSources, Index, Model, NodeCapacities, Snapshot};
+use super::pods_on_disk::{file_key, is_file_key};
+use super::{CompleteSources, ContainerHistory, Index, Model, NodeCapacities, ObjectStore, Snapshot, StoredObject};
 use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_ONE, RUNTIME_CONTAINERS, SANDBOXES};
 use crate::objects::{Lease, LeftOut, Node, Pod};
 use crate::observation::{Source, Time};
 use crate::text::Text;
 
 impl Model {
-    /// The state now. Only pods that were touched since the last call are joined again.
+    /// The current state. Only pods that have changed since the last call are joined again.
     pub fn snapshot(&mut self) -> Snapshot {
         self.join();
         let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
         let other_events = self.other_events();
         Snapshot {
-            named: self.named.clone(),
+            observed_node: self.observed_node.clone(),
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
             initial_lists: self.initial_lists(),
             lease: self.lease_of(node.as_deref()),
             node_events: match node.as_deref() {
                 Some(node) => self.events_about_node(node),
-                // Without the object every event about a node is taken to be about this one.
+                // Without the Node object, every event about a node is assumed to be about this one.
                 None => {
                     let of_nodes = other_events.iter().filter(|e| e.involved_object.kind == "Node");
                     of_nodes.take(EVENTS_OF_NODE).cloned().collect()
@@ -49,18 +48,18 @@ impl Model {
             orphaned: self.index.orphaned.clone(),
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
-            pleg_trouble: self.logs.pleg_trouble.clone(),
+            pleg_error: self.logs.pleg_trouble.clone(),
             node_capacities: NodeCapacities::default(),
             newest: self.newest,
         }
     }
 
-    /// The node is called so, whatever sources say.
+    /// Sets the name of the observed node.
     pub fn set_node_name(&mut self, name: Text) {
-        self.named = name;
+        self.observed_node = name;
     }
 
-    /// Builds the index again; needed once after a keyframe was read.
+    /// Rebuilds the index; required once after reading a keyframe.
     pub fn reindex(&mut self) {
         self.index = Index::default();
         let api: Vec<_> = self.api_pods.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
@@ -86,14 +85,14 @@ impl Model {
         let dirs: Vec<_> = self.pod_dirs.iter().map(|(uid, _)| uid.clone()).collect();
         dirs.iter().for_each(|uid| self.link_dir(uid));
         let static_pods: Vec<_> = self.static_pods.iter().map(|(_, h)| h.value.clone()).collect();
-        static_pods.iter().for_each(|pod| self.link_static(pod));
+        static_pods.iter().for_each(|pod| self.link_static_pod(pod));
         let events: Vec<_> = self.events.iter().map(|(uid, h)| (uid.clone(), h.value.clone())).collect();
         for (uid, event) in events {
             self.link_event(&uid, &event);
         }
     }
 
-    /// The node's own where the node is known: an import may hold those of others.
+    /// The lease of the node. An import may contain leases of other nodes.
     fn lease_of(&self, node: Option<&Node>) -> Option<Arc<Lease>> {
         let mut leases = self.leases.iter();
         let found = match node {
@@ -103,8 +102,8 @@ impl Model {
         found.map(|(_, held)| held.value.clone())
     }
 
-    /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
-    /// is not absent.
+    /// The source has sent its initial data; for a source that lists, a complete list. Until then, a missing object is not
+    /// known to be absent.
     pub fn has_listed(&self, source: Source) -> bool {
         match source {
             Source::ApiPods => self.api_pods.is_complete(),
@@ -118,8 +117,9 @@ impl Model {
         }
     }
 
+    /// Which sources are live and complete.
     pub(super) fn complete_sources(&self) -> CompleteSources {
-        let live = |source| self.sources.get(&source).is_some_and(|s| s.is_whole());
+        let live = |source| self.sources.get(&source).is_some_and(|s| s.is_complete());
         CompleteSources {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
             kubelet: self.kubelet_pods.is_complete() && live(Source::KubeletPods),
@@ -136,14 +136,14 @@ impl Model {
             Source::ApiUnbound => refs.unbound.insert(uid.clone()),
             _ => refs.api.insert(uid.clone()),
         };
-        self.index.api_key.insert(uid.clone(), key.clone());
-        self.index.by_name.entry(namespaced(pod)).or_default().insert(key.clone());
+        self.index.key_of_object.insert(uid.clone(), key.clone());
+        self.index.objects_by_name.entry(full_name(pod)).or_default().insert(key.clone());
         self.index.dirty.insert(key);
     }
 
     pub(super) fn unlink_pod(&mut self, uid: &Text, pod: &Pod, source: Source) {
         let key = runtime_uid(pod).clone();
-        let name = namespaced(pod);
+        let name = full_name(pod);
         let Some(refs) = self.index.refs.get_mut(&key) else { return };
         match source {
             Source::KubeletPods => refs.kubelet.remove(uid),
@@ -151,11 +151,11 @@ impl Model {
             _ => refs.api.remove(uid),
         };
         if !refs.has_object() {
-            self.index.api_key.remove(uid);
-            if let Some(keys) = self.index.by_name.get_mut(&name) {
+            self.index.key_of_object.remove(uid);
+            if let Some(keys) = self.index.objects_by_name.get_mut(&name) {
                 keys.remove(&key);
                 if keys.is_empty() {
-                    self.index.by_name.remove(&name);
+                    self.index.objects_by_name.remove(&name);
                 }
             }
         }
@@ -175,25 +175,25 @@ impl Model {
     pub(super) fn unlink_runtime(&mut self, key: &Text, unlink: impl FnOnce(&mut Refs)) {
         if let Some(refs) = self.index.refs.get_mut(key) {
             unlink(refs);
-            // The runtime knows nothing of the pod any more: its trail ends, whatever other sources say.
+            // The runtime no longer has the pod, so its history is dropped, even if other sources list it.
             if refs.sandboxes.is_empty() && refs.containers.is_empty() {
-                self.cri_trails.remove(key);
+                self.cri_histories.remove(key);
             }
         }
         self.index.dirty.insert(key.clone());
     }
 
-    /// Marks the pod of that UID, whether it is the API's or the runtime's.
+    /// Marks the pod with that UID in the API server or in the runtime.
     pub(super) fn mark(&mut self, uid: &Text) {
-        let key = self.index.api_key.get(uid).unwrap_or(uid).clone();
+        let key = self.index.key_of_object.get(uid).unwrap_or(uid).clone();
         if self.index.refs.contains_key(&key) {
             self.index.dirty.insert(key);
         }
     }
 
-    /// Marks the pods of that `namespace/name`, or of that UID.
+    /// Marks the pods with that `namespace/name` or UID.
     pub(super) fn mark_named(&mut self, name: &Text) {
-        match self.index.by_name.get(name) {
+        match self.index.objects_by_name.get(name) {
             Some(keys) => self.index.dirty.extend(keys.iter().cloned()),
             None => self.mark(name),
         }
@@ -201,7 +201,7 @@ impl Model {
 
     pub(super) fn mark_all(&mut self) {
         self.index.dirty.extend(self.index.refs.keys().cloned());
-        self.index.dirty.extend(self.static_pods.iter().map(|(file, _)| key_of_file(file)));
+        self.index.dirty.extend(self.static_pods.iter().map(|(file, _)| file_key(file)));
     }
 
     fn join(&mut self) {
@@ -209,11 +209,11 @@ impl Model {
         if dirty.is_empty() {
             return;
         }
-        self.index.absent = None;
-        let (of_files, dirty): (Vec<Text>, Vec<Text>) = dirty.into_iter().partition(|key| is_of_file(key));
+        self.index.events_of_unknown_pods = None;
+        let (manifests, dirty): (Vec<Text>, Vec<Text>) = dirty.into_iter().partition(|key| is_file_key(key));
         for key in dirty {
             let facts = self.facts(&key);
-            let orphan = if facts.is_none() { self.orphan(&key) } else { None };
+            let orphan = if facts.is_none() { self.orphaned_dir(&key) } else { None };
             if orphan.is_some() || self.index.orphaned.contains_key(&key) {
                 let orphaned = Arc::make_mut(&mut self.index.orphaned);
                 match orphan {
@@ -221,19 +221,19 @@ impl Model {
                     None => _ = orphaned.remove(&key),
                 }
             }
-            self.joined(key, facts);
+            self.store_joined(key, facts);
         }
-        // Whether a static pod is known otherwise is seen once all others are joined; there are a handful of them.
-        let mut alone = self.static_alone();
-        let of_files = of_files.into_iter().chain(self.static_pods.iter().map(|(file, _)| key_of_file(file)));
-        for key in of_files.collect::<BTreeSet<_>>() {
-            let facts = alone.remove(&key);
-            self.joined(key, facts);
+        // Only after the other pods are joined it is known which static pods have nothing but a manifest.
+        let mut from_manifest = self.pods_of_manifests();
+        let manifests = manifests.into_iter().chain(self.static_pods.iter().map(|(file, _)| file_key(file)));
+        for key in manifests.collect::<BTreeSet<_>>() {
+            let facts = from_manifest.remove(&key);
+            self.store_joined(key, facts);
         }
     }
 
-    /// Keeps what a pod is now.
-    fn joined(&mut self, key: Text, facts: Option<PodFacts>) {
+    /// Stores a joined pod, or removes it if no source has it.
+    fn store_joined(&mut self, key: Text, facts: Option<PodFacts>) {
         let old = self.index.pods.get(&key);
         if old.map(|old| &**old) == facts.as_ref() {
             if facts.is_none() && self.index.refs.get(&key).is_some_and(Refs::is_empty) {
@@ -242,16 +242,18 @@ impl Model {
             return;
         }
         let name = |facts: &PodFacts| Text::from(format!("{}/{}", facts.namespace, facts.name));
-        let (was, is) = (old.map(|old| name(old)), facts.as_ref().map(name));
-        if was != is {
-            if let Some((was, keys)) = was.and_then(|was| self.index.named.get_mut(&was).map(|keys| (was, keys))) {
+        let (old_name, new_name) = (old.map(|old| name(old)), facts.as_ref().map(name));
+        if old_name != new_name {
+            if let Some((name, keys)) =
+                old_name.and_then(|name| self.index.joined_by_name.get_mut(&name).map(|keys| (name, keys)))
+            {
                 keys.remove(&key);
                 if keys.is_empty() {
-                    self.index.named.remove(&was);
+                    self.index.joined_by_name.remove(&name);
                 }
             }
-            if let Some(is) = is {
-                self.index.named.entry(is).or_default().insert(key.clone());
+            if let Some(name) = new_name {
+                self.index.joined_by_name.entry(name).or_default().insert(key.clone());
             }
         }
         let pods = Arc::make_mut(&mut self.index.pods);
@@ -259,7 +261,7 @@ impl Model {
             Some(facts) => _ = pods.insert(key, Arc::new(facts)),
             None => {
                 pods.remove(&key);
-                // What is left over on disk may be a pod again, when a source falls silent.
+                // A directory left on disk may count as a pod again when a source stops responding.
                 if self.index.refs.get(&key).is_some_and(Refs::is_empty) {
                     self.index.refs.remove(&key);
                 }
@@ -269,52 +271,51 @@ impl Model {
 
     fn facts(&self, key: &Text) -> Option<PodFacts> {
         let refs = self.index.refs.get(key).filter(|refs| !refs.is_empty())?;
-        // A mirror pod that was made again has a new UID beside the old one for a moment: the newer one speaks.
-        let newest = |uids: &std::collections::BTreeSet<Text>, listing: &super::ObjectStore<Pod>| {
-            let held = uids.iter().filter_map(|uid| listing.get(uid).map(|h| (uid.clone(), h.clone())));
-            held.max_by_key(|(uid, h)| (h.value.metadata.creation_timestamp, uid.clone()))
+        // A recreated mirror pod is listed with its old and its new UID for a short time: the newer one is used.
+        let newest = |uids: &BTreeSet<Text>, store: &ObjectStore<Pod>| {
+            let objects = uids.iter().filter_map(|uid| store.get(uid).map(|h| (uid.clone(), h.clone())));
+            objects.max_by_key(|(uid, h)| (h.value.metadata.creation_timestamp, uid.clone()))
         };
-        // A pod that was bound a moment ago may still be listed as unbound: the later word is that it is bound.
+        // A pod that was just bound may still be listed as unbound.
         let bound = newest(&refs.api, &self.api_pods);
-        let trails = if bound.is_some() { &self.api_trails } else { &self.unbound_trails };
+        let histories = if bound.is_some() { &self.api_histories } else { &self.unbound_histories };
         let api = bound.or_else(|| newest(&refs.unbound, &self.unbound_pods));
         let kubelet = newest(&refs.kubelet, &self.kubelet_pods);
         let mut sandboxes: Vec<_> =
             refs.sandboxes.iter().filter_map(|id| self.sandboxes.get(id)).map(|h| h.value.clone()).collect();
         sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
-        let mut more = Vec::new();
-        keep(&mut sandboxes, SANDBOXES, "sandboxes", &mut more);
+        let mut truncated = Vec::new();
+        truncate(&mut sandboxes, SANDBOXES, "sandboxes", &mut truncated);
         let mut containers: Vec<_> =
             refs.containers.iter().filter_map(|id| self.containers.get(id)).map(|h| h.value.clone()).collect();
         containers.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
-        keep(&mut containers, RUNTIME_CONTAINERS, "containers in the runtime", &mut more);
+        truncate(&mut containers, RUNTIME_CONTAINERS, "containers in the runtime", &mut truncated);
         let object = api.as_ref().or(kubelet.as_ref()).map(|(_, held)| &held.value);
         let (namespace, name) = match (object, sandboxes.first(), containers.first()) {
             (Some(pod), ..) => (pod.metadata.namespace.clone(), pod.metadata.name.clone()),
             (_, Some(s), _) => (s.namespace.clone(), s.name.clone()),
             (_, _, Some(c)) => (c.namespace.clone(), c.pod.clone()),
-            _ => self.pod_on_disk(key)?,
+            _ => self.name_on_disk(key)?,
         };
         let full_name: Text = format!("{namespace}/{name}").into();
         let uids = [Some(key), api.as_ref().map(|(uid, _)| uid)];
         let (events, total) = self.newest_events(uids.into_iter().flatten().collect(), EVENTS_OF_ONE);
         if total > events.len() {
-            more.push(LeftOut { what: "events", kept: events.len(), total: total as u64 });
+            truncated.push(LeftOut { what: "events", kept: events.len(), total: total as u64 });
         }
-        let trail = |found: &Option<(Text, super::StoredObject<Pod>)>,
-                     trails: &std::collections::BTreeMap<Text, super::ContainerHistory>| {
-            found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
+        let history = |object: &Option<(Text, StoredObject<Pod>)>, histories: &BTreeMap<Text, ContainerHistory>| {
+            object.as_ref().and_then(|(uid, _)| histories.get(uid)).cloned()
         };
-        let (api_trail, kubelet_trail) = (trail(&api, trails), trail(&kubelet, &self.kubelet_trails));
+        let (api_history, kubelet_history) = (history(&api, histories), history(&kubelet, &self.kubelet_histories));
         let created: Option<Time> = object.and_then(|pod| pod.metadata.creation_timestamp);
         let mut facts = PodFacts {
             key: key.clone(),
             lines: self.logs.lines_of(key, &full_name, created),
             log: self.logs.of(key, &full_name, created),
             spans: self.logs.spans_of(key),
-            exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
-            state_since: std::collections::BTreeMap::new(),
-            first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
+            exits: merged_exits(api_history.as_ref(), kubelet_history.as_ref(), self.cri_histories.get(key)),
+            state_since: BTreeMap::new(),
+            first_ready: [&api_history, &kubelet_history].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
             dir: self.pod_dirs.get(key).filter(|_| refs.dir).map(|held| held.value.clone()),
@@ -325,32 +326,32 @@ impl Model {
             containers,
             events,
             complete: self.complete_sources(),
-            more,
-            by_container: std::collections::BTreeMap::new(),
+            truncated,
+            by_container: BTreeMap::new(),
         };
-        facts.index();
-        let said = match facts.object_source() {
-            Source::ApiPods => api_trail,
-            _ => kubelet_trail,
+        facts.index_containers();
+        let history = match facts.object_source() {
+            Source::ApiPods => api_history,
+            _ => kubelet_history,
         };
         facts.state_since = facts
             .object()
             .into_iter()
             .flat_map(|pod| pod.status.all_containers())
-            .filter_map(|c| Some((c.name.clone(), said.as_ref()?.state_since(&c.name)?)))
+            .filter_map(|c| Some((c.name.clone(), history.as_ref()?.state_since(&c.name)?)))
             .collect();
         Some(facts)
     }
 }
 
-/// Keeps the first `most`, and notes how many there are.
-fn keep<T>(all: &mut Vec<T>, most: usize, what: &'static str, more: &mut Vec<LeftOut>) {
+/// Truncates a list to `most` entries, and records the total.
+fn truncate<T>(all: &mut Vec<T>, most: usize, what: &'static str, truncated: &mut Vec<LeftOut>) {
     if all.len() > most {
-        more.push(LeftOut { what, kept: most, total: all.len() as u64 });
+        truncated.push(LeftOut { what, kept: most, total: all.len() as u64 });
         all.truncate(most);
     }
 }
 
-fn namespaced(pod: &Pod) -> Text {
+fn full_name(pod: &Pod) -> Text {
     format!("{}/{}", pod.metadata.namespace, pod.metadata.name).into()
 }

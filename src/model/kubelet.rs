@@ -1,5 +1,4 @@
-//! Owns what the kubelet's metrics say between two scrapes: PLEG relists and runtime operations, each per window.
-//! It must not average over a restart: counters that go backwards begin a new history.
+//! The kubelet's metrics as windows between two scrapes: PLEG relists and runtime operations. A restart starts a new window.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,27 +7,28 @@ use serde::{Deserialize, Serialize};
 use super::histogram::HistogramDelta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
 use crate::text::{Message, Text};
+use crate::time::TimeDelta;
 
-/// Windows kept: fifteen minutes at one scrape every ten seconds.
+/// Windows kept: 15 minutes at one scrape every 10 seconds.
 const WINDOWS_KEPT: usize = 90;
 
-/// PLEG counts as silent after this (`genericPlegRelistThreshold`, pkg/kubelet/kubelet.go).
+/// Seconds without a relist after which PLEG is unhealthy (`genericPlegRelistThreshold`, pkg/kubelet/kubelet.go).
 pub const RELIST_THRESHOLD_S: i64 = 180;
-/// The same with the EventedPLEG gate (pkg/kubelet/kubelet.go).
+/// The same with the EventedPLEG feature gate (pkg/kubelet/kubelet.go).
 pub const EVENTED_RELIST_THRESHOLD_S: i64 = 600;
 
-/// What PLEG did between two scrapes.
+/// PLEG between two scrapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelistWindow {
     /// The earlier scrape.
     pub from: Time,
     /// The later scrape.
     pub to: Time,
-    /// Relists that ended in the window.
+    /// Relists that finished in the window.
     pub relists: u64,
     /// Mean duration of a relist, seconds.
     pub mean: Option<f64>,
-    /// Interpolated median, seconds, with whether it is only a lower bound.
+    /// Interpolated median, seconds; true if it is only a lower bound.
     pub p50: Option<(f64, bool)>,
     /// Interpolated 90th percentile.
     pub p90: Option<(f64, bool)>,
@@ -36,13 +36,13 @@ pub struct RelistWindow {
     pub p99: Option<(f64, bool)>,
     /// Relists longer than the highest bucket (10 s).
     pub beyond: u64,
-    /// Mean time from begin to begin, seconds; about one second and the duration when all is well.
+    /// Mean time between the starts of two relists, seconds; normally one second plus the duration.
     pub interval: Option<f64>,
-    /// Events thrown away because the channel was full.
+    /// PLEG events discarded because the channel was full.
     pub discarded: u64,
 }
 
-/// What one kind of runtime operation did between the last two scrapes.
+/// One type of runtime operation between the last two scrapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationWindow {
     /// `operation_type`.
@@ -53,7 +53,7 @@ pub struct OperationWindow {
     pub rate: f64,
     /// Mean duration, seconds.
     pub mean: Option<f64>,
-    /// Interpolated median, seconds, with whether it is only a lower bound.
+    /// Interpolated median, seconds; true if it is only a lower bound.
     pub p50: Option<(f64, bool)>,
     /// Interpolated 99th percentile.
     pub p99: Option<(f64, bool)>,
@@ -65,38 +65,39 @@ pub struct OperationWindow {
     pub total_errors: u64,
 }
 
-/// How long pods took from their creation until they ran, pulls and init containers left out, since the kubelet started.
+/// Time from creation to Running, excluding image pulls and init containers, of all pods since the kubelet started
+/// (`kubelet_pod_start_sli_duration_seconds`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PodStartLatency {
-    /// Pods.
+    /// Number of pods.
     pub count: u64,
     /// Mean, seconds.
     pub mean: Option<f64>,
-    /// Interpolated median, seconds, with whether it is only a lower bound.
+    /// Interpolated median, seconds; true if it is only a lower bound.
     pub p50: Option<(f64, bool)>,
     /// Interpolated 99th percentile.
     pub p99: Option<(f64, bool)>,
 }
 
-/// What is known of the kubelet process.
+/// What the sources report about the kubelet process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KubeletFacts {
-    /// The last scrape and when it came.
+    /// The last scrape and its time.
     last: Option<(Time, Box<Scrape>)>,
     /// Relist windows, oldest first.
     pub windows: VecDeque<RelistWindow>,
-    /// Operations of the last window, by name.
+    /// Operations in the last window, by name.
     pub operations: Vec<OperationWindow>,
-    /// When a scrape showed that the kubelet had restarted.
+    /// Time of the scrape that showed the last restart of the kubelet.
     pub restarted: Option<Time>,
-    /// Settings.
+    /// Its configuration (`/configz`).
     pub config: Option<Box<KubeletConfig>>,
-    /// Last answer of `/healthz`: when, ok, and the text.
+    /// Last response of `/healthz`: time, ok, text.
     pub health: Option<(Time, bool, Message)>,
 }
 
 impl KubeletFacts {
-    pub(super) fn scrape(&mut self, scrape: Scrape, at: Time) {
+    pub(super) fn add_scrape(&mut self, scrape: Scrape, at: Time) {
         if let Some((before, old)) = &self.last {
             if is_restart(old, &scrape) {
                 self.restarted = Some(at);
@@ -113,22 +114,22 @@ impl KubeletFacts {
         self.last = Some((at, Box::new(scrape)));
     }
 
-    /// The kubelet's version, as its metrics say.
+    /// The kubelet's version from its metrics.
     pub fn version(&self) -> Option<&Text> {
         self.last.as_ref().map(|(_, s)| &s.version).filter(|v| !v.is_empty())
     }
 
-    /// When the last page of metrics came.
+    /// Time of the last scrape.
     pub fn scraped_at(&self) -> Option<Time> {
         self.last.as_ref().map(|(at, _)| *at)
     }
 
-    /// When the process started.
+    /// Start time of the process.
     pub fn started_at(&self) -> Option<Time> {
         self.last.as_ref().and_then(|(_, s)| from_unix(s.process_start?))
     }
 
-    /// Begin of the last relist that the health check saw.
+    /// Start of the last relist (`kubelet_pleg_last_seen_seconds`).
     pub fn last_seen(&self) -> Option<Time> {
         self.last.as_ref().and_then(|(_, s)| from_unix(s.last_seen?))
     }
@@ -139,22 +140,22 @@ impl KubeletFacts {
         Some((relist.count, (relist.count > 0).then(|| relist.sum / relist.count as f64)))
     }
 
-    /// Pods by the state of their worker, `lifecycle/config`.
+    /// Number of pods by the state of their pod worker, `lifecycle/config` (`kubelet_working_pods`).
     pub fn pod_workers(&self) -> impl Iterator<Item = (&Text, &u64)> {
         self.last.iter().flat_map(|(_, scrape)| &scrape.working)
     }
 
-    /// How long pods took to start.
+    /// Start latency of all pods.
     pub fn pod_start_latency(&self) -> Option<PodStartLatency> {
         let all = HistogramDelta::between(&Histogram::default(), self.last.as_ref()?.1.start_sli.as_ref()?)?;
         let (p50, p99) = (quantile(&all, 0.5), quantile(&all, 0.99));
         Some(PodStartLatency { count: all.count, mean: all.mean(), p50, p99 })
     }
 
-    /// After how long without a relist PLEG counts as unhealthy.
-    pub fn relist_threshold(&self) -> crate::time::TimeDelta {
+    /// Time without a relist after which PLEG is unhealthy.
+    pub fn relist_threshold(&self) -> TimeDelta {
         let evented = self.config.as_ref().is_some_and(|c| c.evented_pleg);
-        crate::time::TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
+        TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
     }
 }
 
@@ -186,7 +187,7 @@ fn relist_window(from: Time, to: Time, old: &Scrape, new: &Scrape) -> Option<Rel
         p50: quantile(&delta, 0.5),
         p90: quantile(&delta, 0.9),
         p99: quantile(&delta, 0.99),
-        beyond: delta.beyond(),
+        beyond: delta.above_last_bucket(),
         interval: interval.and_then(|d| d.mean()),
         discarded: new.discarded.unwrap_or(0).saturating_sub(old.discarded.unwrap_or(0)),
     })
@@ -231,23 +232,23 @@ mod tests {
     #[test]
     fn a_window_is_the_difference_of_two_scrapes() {
         let mut facts = KubeletFacts::default();
-        facts.scrape(scrape(100, 1.0, 5.0), at(0));
-        assert!(facts.windows.is_empty(), "one scrape is no window");
-        facts.scrape(scrape(110, 3.0, 5.0), at(10));
+        facts.add_scrape(scrape(100, 1.0, 5.0), at(0));
+        assert!(facts.windows.is_empty(), "a window needs two scrapes");
+        facts.add_scrape(scrape(110, 3.0, 5.0), at(10));
         let window = facts.windows.back().unwrap();
         assert_eq!((window.relists, window.mean), (10, Some(0.2)));
     }
 
     #[test]
-    fn backwards_or_a_later_start_is_a_restart() {
+    fn a_decreasing_counter_or_a_later_process_start_is_a_restart() {
         let mut facts = KubeletFacts::default();
-        facts.scrape(scrape(100, 1.0, 5.0), at(0));
-        facts.scrape(scrape(3, 0.1, 5.0), at(10));
+        facts.add_scrape(scrape(100, 1.0, 5.0), at(0));
+        facts.add_scrape(scrape(3, 0.1, 5.0), at(10));
         assert_eq!(facts.restarted, Some(at(10)));
         assert!(facts.windows.is_empty());
-        facts.scrape(scrape(200, 2.0, 900.0), at(20));
+        facts.add_scrape(scrape(200, 2.0, 900.0), at(20));
         assert_eq!(facts.restarted, Some(at(20)));
-        facts.scrape(scrape(201, 2.0, 900.0), at(30));
+        facts.add_scrape(scrape(201, 2.0, 900.0), at(30));
         assert_eq!(facts.windows.len(), 1);
     }
 }

@@ -1,5 +1,4 @@
-//! Owns the fold: what is known of the node after a sequence of observations, whatever the order of the sources.
-//! It must not do I/O, ask for the time, or draw a conclusion that needs more than one pod at once.
+//! The model: a fold over observations that gives the state of the node, whatever the order of the sources.
 
 mod alarms;
 mod apply;
@@ -45,8 +44,8 @@ use crate::observation::{
 };
 use crate::text::{Message, Text};
 
-/// Everything known, and what was derived on the way. Serialised it is the keyframe of a recording, which is read for
-/// good: a field that is added, here or in what it holds, has a default.
+/// Everything that the sources have reported, with what was derived from it. Serialised it is the keyframe of a recording,
+/// which all later versions read: a new field, here or in a nested type, needs a default.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Model {
@@ -66,95 +65,103 @@ pub struct Model {
     static_pods: ObjectStore<StaticPod>,
     certificates: Arc<ObjectStore<Certificate>>,
     usage: Arc<ObjectStore<PodUsage>>,
-    api_trails: BTreeMap<Text, ContainerHistory>,
-    unbound_trails: BTreeMap<Text, ContainerHistory>,
-    kubelet_trails: BTreeMap<Text, ContainerHistory>,
-    cri_trails: BTreeMap<Text, ContainerHistory>,
+    #[serde(rename = "api_trails")]
+    api_histories: BTreeMap<Text, ContainerHistory>,
+    #[serde(rename = "unbound_trails")]
+    unbound_histories: BTreeMap<Text, ContainerHistory>,
+    #[serde(rename = "kubelet_trails")]
+    kubelet_histories: BTreeMap<Text, ContainerHistory>,
+    #[serde(rename = "cri_trails")]
+    cri_histories: BTreeMap<Text, ContainerHistory>,
     logs: Logs,
     kubelet: Arc<KubeletFacts>,
     runtime: Option<Arc<RuntimeStatus>>,
     machine: Arc<MachineFacts>,
     /// Wall time of the newest observation.
     newest: Option<Time>,
-    /// The node's name as whoever observes it knows it.
+    /// Name of the observed node; empty for an import.
     #[serde(skip)]
-    named: Text,
+    observed_node: Text,
     #[serde(skip)]
     index: Index,
 }
 
-/// What the machine itself says of the node.
+/// What the operating system reports about the node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineFacts {
-    /// systemd's word on kubelet and runtime, by unit.
+    /// systemd units of kubelet and runtime, by name.
     pub units: BTreeMap<Text, Unit>,
-    /// When the machine booted.
+    /// Boot time of the machine.
     pub boot: Option<Time>,
-    /// The last look at the machine as a whole, and when it was.
+    /// The last sample of memory, disks and pressure, and its time.
     pub vitals: Option<(Time, Box<Vitals>)>,
-    /// Share of all processors that was busy between the last two looks.
+    /// CPU usage between the last two samples, 0 to 1.
     pub cpu: Option<f64>,
 }
 
 impl MachineFacts {
-    fn vitals(&mut self, vitals: Box<Vitals>, at: Time) {
-        let before = self.vitals.as_ref().and_then(|(_, old)| old.cpu);
-        self.cpu = before.zip(vitals.cpu).and_then(|(old, new)| busy(old, new));
+    fn set_vitals(&mut self, vitals: Box<Vitals>, at: Time) {
+        let old = self.vitals.as_ref().and_then(|(_, old)| old.cpu);
+        self.cpu = old.zip(vitals.cpu).and_then(|(old, new)| busy_share(old, new));
         self.vitals = Some((at, vitals));
     }
 }
 
-/// Counters that go backwards are those of another boot.
-fn busy(old: CpuTicks, new: CpuTicks) -> Option<f64> {
+/// None if the counters went backwards, which is a reboot.
+fn busy_share(old: CpuTicks, new: CpuTicks) -> Option<f64> {
     let (busy, all) = (new.busy.checked_sub(old.busy)?, new.all.checked_sub(old.all)?);
     (all > 0).then(|| busy.min(all) as f64 / all as f64)
 }
 
-/// What can be had again from the rest.
+/// What can be rebuilt from the other fields.
 #[derive(Clone, Debug, Default)]
 struct Index {
+    /// What is joined into each pod, by key.
     refs: HashMap<Text, pod::Refs>,
-    by_name: HashMap<Text, BTreeSet<Text>>,
-    /// Events by the UID of what they are about, oldest first.
+    /// Pod objects by `namespace/name`.
+    objects_by_name: HashMap<Text, BTreeSet<Text>>,
+    /// Events by the UID of their object, oldest first.
     events_of: HashMap<Text, BTreeSet<(Option<Time>, Text)>>,
-    /// Events by when they last happened, oldest first.
+    /// Events by their last time, oldest first.
     event_ages: BTreeSet<(Option<Time>, Text)>,
-    api_key: HashMap<Text, Text>,
-    /// Events about what is not a pod; made again when one of them changes.
-    elsewhere: Option<Arc<Vec<Arc<Event>>>>,
-    /// Events about pods that nothing else is known of; made again when such an event or any pod changes.
-    absent: Option<Arc<Vec<Arc<Event>>>>,
+    /// Key of the joined pod by the UID of a pod object.
+    key_of_object: HashMap<Text, Text>,
+    /// Events about other objects than pods; rebuilt when one of them changes.
+    other_events: Option<Arc<Vec<Arc<Event>>>>,
+    /// Events about pods that no source lists; rebuilt when such an event or any pod changes.
+    events_of_unknown_pods: Option<Arc<Vec<Arc<Event>>>>,
     /// Manifests by the `namespace/name` of their pod.
-    static_of: HashMap<Text, BTreeSet<Text>>,
+    manifests_by_name: HashMap<Text, BTreeSet<Text>>,
     /// Joined pods by `namespace/name`.
-    named: HashMap<Text, BTreeSet<Text>>,
+    joined_by_name: HashMap<Text, BTreeSet<Text>>,
+    /// Keys of the pods to join again.
     dirty: BTreeSet<Text>,
     orphaned: Arc<BTreeMap<Text, OrphanedPodDir>>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
 }
 
-/// One moment of the model: cheap to take, immutable.
+/// The state of the model at one time: cheap to create, immutable.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The node's name as whoever observes it knows it; empty where nobody does.
-    pub named: Text,
+    /// Name of the observed node; empty for an import.
+    pub observed_node: Text,
     /// Every pod of the node, by UID.
     pub pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
-    /// Every source that has said anything.
+    /// Every source that has sent an observation.
     pub sources: BTreeMap<Source, Arc<SourceFacts>>,
-    /// Those of them whose first list is under way.
+    /// The sources whose initial list is not complete.
     pub initial_lists: BTreeMap<Source, InitialList>,
     /// The node object.
     pub node: Option<Arc<Node>>,
     /// The node's lease.
     pub lease: Option<Arc<Lease>>,
-    /// Every node object that is known; more than one in an import.
+    /// Every Node object; more than one only in an import.
     pub nodes: Vec<Arc<Node>>,
     /// Events about anything but pods, such as claims, owners and nodes, newest first.
     pub other_events: Arc<Vec<Arc<Event>>>,
-    /// Events about pods that no source has as an object, newest first. Where a node is observed there are none: such pods are
-    /// other nodes'.
+    /// Events about pods that no source lists, newest first. Empty unless this is an import: a live node's events include
+    /// those of pods on other nodes.
     pub events_of_unknown_pods: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
     pub lines: Arc<Lines>,
@@ -164,28 +171,27 @@ pub struct Snapshot {
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.
     pub runtime: Option<Arc<RuntimeStatus>>,
-    /// systemd's word on kubelet and runtime, the boot, and what the machine has left.
+    /// systemd units of kubelet and runtime, boot time, free resources of the machine.
     pub machine: Arc<MachineFacts>,
     /// The kubelet's certificates, by file.
     pub certificates: Arc<ObjectStore<Certificate>>,
-    /// What pods use, by UID.
+    /// Resource usage of pods, by UID.
     pub usage: Arc<ObjectStore<PodUsage>>,
     /// The runtime's images, by id.
     pub images: Arc<ObjectStore<Image>>,
-    /// What they take, and where.
+    /// Disk usage of the images, and their file system.
     pub image_fs: Option<Arc<ImageFs>>,
-    /// Directories of the kubelet's for pods that the API server or the kubelet does not list, by UID: on their way out, or
-    /// orphaned.
+    /// Pod directories of pods that the API server or the kubelet does not list, by UID: being removed, or orphaned.
     pub orphaned: Arc<BTreeMap<Text, OrphanedPodDir>>,
-    /// Ingests under way, and since when each has stood still.
+    /// Image layers that are being pulled, and when each last made progress.
     pub pulls: Vec<StoredObject<Pull>>,
     /// Events about the node, newest first, [`EVENTS_OF_NODE`](crate::objects::limits::EVENTS_OF_NODE) at most.
     pub node_events: Vec<Arc<Event>>,
-    /// When the sync loop last said that it skips its work, and why.
+    /// The last "skipping pod synchronization" in the kubelet log: time and reason.
     pub loop_blocked: Option<(Time, Message)>,
-    /// When PLEG last complained, and of what.
-    pub pleg_trouble: Option<(Time, Message)>,
-    /// What each known node has left, once somebody asks.
+    /// The last PLEG error in the kubelet log: time and text.
+    pub pleg_error: Option<(Time, Message)>,
+    /// Free capacity of each known node, computed on first use.
     pub node_capacities: NodeCapacities,
     /// Wall time of the newest observation.
     pub newest: Option<Time>,

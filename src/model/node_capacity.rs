@@ -1,57 +1,57 @@
-//! Owns what each known node has left for another pod, reckoned as the scheduler does: allocatable less the requests of the
-//! pods that are bound to it and not over. It must not say whether a pod fits: taints, affinity and volumes count too.
+//! Free capacity of each node as the scheduler computes it: allocatable minus the requests of the pods bound to the node that
+//! are not terminal. Taints, affinity and volumes are not considered.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::Snapshot;
 use super::requests::requests;
-use crate::objects::{Quantity, Resource, Resources};
+use crate::objects::{Node, Quantity, Resource, Resources};
 use crate::text::Text;
 
-/// What one node has left.
+/// The capacity of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeCapacity {
-    /// Its name.
+    /// Node name.
     pub node: Text,
-    /// What it offers to pods.
+    /// Allocatable resources.
     pub allocatable: Resources,
-    /// What of that is not promised to a pod; of a resource that pods ask for and the node does not list, less than nothing.
-    pub left: Resources,
-    /// It takes no pods but those that tolerate it: cordoned, or with a taint NoSchedule or NoExecute.
-    pub closed: bool,
+    /// Allocatable minus requests; negative for a resource that pods request and the node does not have.
+    pub free: Resources,
+    /// Cordoned, or with a NoSchedule or NoExecute taint: only pods that tolerate it are scheduled here.
+    pub unschedulable: bool,
 }
 
-/// The rooms of all nodes, reckoned once a snapshot, when somebody asks.
+/// The capacities of all nodes, computed once per snapshot, on first use.
 #[derive(Clone, Debug, Default)]
 pub struct NodeCapacities(OnceLock<Vec<NodeCapacity>>);
 
 impl Snapshot {
-    /// What every known node has left, as far as its pods are known.
+    /// The capacity of every known node, as far as its pods are known.
     pub fn node_capacities(&self) -> &[NodeCapacity] {
-        self.node_capacities.0.get_or_init(|| reckon(self))
+        self.node_capacities.0.get_or_init(|| compute_capacities(self))
     }
 }
 
-fn reckon(snapshot: &Snapshot) -> Vec<NodeCapacity> {
-    let mut promised: BTreeMap<Text, Resources> = BTreeMap::new();
+fn compute_capacities(snapshot: &Snapshot) -> Vec<NodeCapacity> {
+    let mut requested: BTreeMap<Text, Resources> = BTreeMap::new();
     let one = Quantity::whole(1);
     for pod in snapshot.pods.values().filter_map(|facts| facts.object()) {
         if !pod.spec.node_name.is_empty() && !pod.status.is_terminal() {
-            let of_node = promised.entry(pod.spec.node_name.clone()).or_default();
+            let of_node = requested.entry(pod.spec.node_name.clone()).or_default();
             of_node.add(&requests(&pod.spec));
             of_node.set(Resource::Pods, of_node.get(&Resource::Pods).unwrap_or_default() + one);
         }
     }
-    let room = |node: &std::sync::Arc<crate::objects::Node>| {
+    let capacity = |node: &Arc<Node>| {
         let allocatable = node.status.allocatable.clone();
-        let mut left = allocatable.clone();
-        for (resource, quantity) in promised.get(&node.metadata.name).into_iter().flat_map(Resources::iter) {
-            left.set(resource.clone(), left.get(resource).unwrap_or_default() - quantity);
+        let mut free = allocatable.clone();
+        for (resource, quantity) in requested.get(&node.metadata.name).into_iter().flat_map(Resources::iter) {
+            free.set(resource.clone(), free.get(resource).unwrap_or_default() - quantity);
         }
-        let keeps_out = |effect: &str| matches!(effect, "NoSchedule" | "NoExecute");
-        let closed = node.spec.unschedulable || node.spec.taints.iter().any(|t| keeps_out(&t.effect));
-        NodeCapacity { node: node.metadata.name.clone(), allocatable, left, closed }
+        let repels = |effect: &str| matches!(effect, "NoSchedule" | "NoExecute");
+        let unschedulable = node.spec.unschedulable || node.spec.taints.iter().any(|t| repels(&t.effect));
+        NodeCapacity { node: node.metadata.name.clone(), allocatable, free, unschedulable }
     };
-    snapshot.nodes.iter().map(room).collect()
+    snapshot.nodes.iter().map(capacity).collect()
 }

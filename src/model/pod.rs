@@ -1,5 +1,4 @@
-//! Owns one pod as every source shows it, joined by the UID that the runtime knows.
-//! It must not choose between the sources: it holds each one's word beside the others'.
+//! One pod as every source reports it, joined by the UID that the runtime uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::objects::{Event, LeftOut, Pod};
 use crate::observation::{Container, PodDir, Sandbox, Source, StaticPod, Time};
 use crate::text::Text;
 
-/// Which sources are live and have said all they know, so that what they do not say is absent.
+/// Which sources are live and complete, so that an object that they do not list is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompleteSources {
     /// Pods of the API server.
@@ -25,52 +24,52 @@ pub struct CompleteSources {
     pub cri: bool,
 }
 
-/// A pod, from all sources.
+/// One pod in all sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodFacts {
-    /// The UID by which the runtime and the kubelet know it; of a static pod its own, not its mirror's.
+    /// The UID that runtime and kubelet use; for a static pod its own, not that of its mirror pod.
     pub key: Text,
     /// Namespace.
     pub namespace: Text,
     /// Name.
     pub name: Text,
-    /// The API server's word.
+    /// The object in the API server.
     pub api: Option<StoredObject<Pod>>,
-    /// The kubelet's word (`/pods`).
+    /// The object in the kubelet (`/pods`).
     pub kubelet: Option<StoredObject<Pod>>,
-    /// The runtime's sandboxes, newest first, [`SANDBOXES`](crate::objects::limits::SANDBOXES) at most.
+    /// Sandboxes in the runtime, newest first, at most [`SANDBOXES`](crate::objects::limits::SANDBOXES).
     pub sandboxes: Vec<Arc<Sandbox>>,
-    /// The runtime's containers, newest first, [`RUNTIME_CONTAINERS`](crate::objects::limits::RUNTIME_CONTAINERS) at most.
+    /// Containers in the runtime, newest first, at most [`RUNTIME_CONTAINERS`](crate::objects::limits::RUNTIME_CONTAINERS).
     pub containers: Vec<Arc<Container>>,
-    /// Events about it, newest first, [`EVENTS_OF_ONE`](crate::objects::limits::EVENTS_OF_ONE) at most.
+    /// Events about the pod, newest first, at most [`EVENTS_OF_ONE`](crate::objects::limits::EVENTS_OF_ONE).
     pub events: Vec<Arc<Event>>,
-    /// Ends of its containers, oldest first.
+    /// Exits of its containers, oldest first.
     pub exits: Vec<Exit>,
-    /// Since when the API server says a container's state word, by container.
+    /// Since when [`PodFacts::object`] reports the current state of each container.
     pub state_since: BTreeMap<Text, Time>,
-    /// First time it was shown Ready.
+    /// When a source first reported the pod Ready.
     pub first_ready: Option<Time>,
-    /// What the kubelet's log says of it.
+    /// What the kubelet has logged about the pod.
     pub log: Option<Arc<PodLog>>,
-    /// Lines of all logs that name it.
+    /// Lines of all logs that name the pod.
     pub lines: Vec<Arc<Lines>>,
-    /// What the kubelet's spans say of it.
+    /// The kubelet's trace spans of the pod.
     pub spans: Option<Arc<PodSpans>>,
-    /// What lies on disk of it.
+    /// Its directories on disk.
     pub dir: Option<Arc<PodDir>>,
-    /// The manifest of a static pod of its name.
+    /// The static manifest with its name.
     pub manifest: Option<Arc<StaticPod>>,
-    /// Which sources have said all they know.
+    /// Which sources are complete.
     pub complete: CompleteSources,
-    /// What of the above there is more of than is kept.
-    pub(super) more: Vec<LeftOut>,
-    /// Places in `containers`, `events` and `exits`, by container.
-    pub(super) by_container: BTreeMap<Text, OfContainer>,
+    /// Which of the lists above were cut at their limit.
+    pub(super) truncated: Vec<LeftOut>,
+    /// Indices into `containers`, `events` and `exits`, by container.
+    pub(super) by_container: BTreeMap<Text, ContainerIndex>,
 }
 
-/// What is about one container: places in the lists of its pod.
+/// Indices of one container in the lists of its pod.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct OfContainer {
+pub(super) struct ContainerIndex {
     containers: Vec<usize>,
     events: Vec<usize>,
     exits: Vec<usize>,
@@ -78,7 +77,7 @@ pub(super) struct OfContainer {
 
 impl PodFacts {
     /// A static pod of which only the manifest is known.
-    pub(super) fn of_manifest(key: Text, manifest: Arc<StaticPod>, complete: CompleteSources) -> Self {
+    pub(super) fn from_manifest(key: Text, manifest: Arc<StaticPod>, complete: CompleteSources) -> Self {
         Self {
             key,
             namespace: manifest.namespace.clone(),
@@ -97,25 +96,25 @@ impl PodFacts {
             dir: None,
             manifest: Some(manifest),
             complete,
-            more: Vec::new(),
+            truncated: Vec::new(),
             by_container: BTreeMap::new(),
         }
     }
 
-    /// Nothing but what lies on disk shows it: it is not known how it fares.
+    /// Only directories or a manifest on disk show the pod, so its state is unknown.
     pub fn is_only_on_disk(&self) -> bool {
-        let said = self.api.is_some() || self.kubelet.is_some();
-        !said && self.sandboxes.is_empty() && self.containers.is_empty()
+        let has_object = self.api.is_some() || self.kubelet.is_some();
+        !has_object && self.sandboxes.is_empty() && self.containers.is_empty()
     }
 
-    /// Spec and status, in the word of [`PodFacts::spoken`].
+    /// The pod object of [`PodFacts::newest_object`].
     pub fn object(&self) -> Option<&Arc<Pod>> {
         self.newest_object().map(|(_, held)| &held.value)
     }
 
-    /// The pod object and whose it is: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a
-    /// live API server no longer has is gone, whatever the last page said; only a static pod lives without it. An API
-    /// server that is away keeps what it said last while the kubelet goes on: then the later word is taken.
+    /// The pod object and its source: the API server, else the kubelet. `/pods` is read rarely, so a pod that a live API
+    /// server no longer has is gone, even if the last response of the kubelet has it; only a static pod exists without the
+    /// API server. While the API server is not available, the object that changed last is used.
     pub fn newest_object(&self) -> Option<(Source, &StoredObject<Pod>)> {
         let api = self.api.as_ref().map(|held| (Source::ApiPods, held));
         let kubelet = self.kubelet.as_ref().filter(|_| !self.complete.api || self.is_static());
@@ -126,12 +125,12 @@ impl PodFacts {
         }
     }
 
-    /// Whose word the pod object is.
+    /// The source of the pod object.
     pub fn object_source(&self) -> Source {
         self.newest_object().map_or(Source::KubeletPods, |(source, _)| source)
     }
 
-    /// The newest sandbox: the others are left-overs until the kubelet collects them.
+    /// The newest sandbox. The kubelet garbage-collects the others.
     pub fn sandbox(&self) -> Option<&Arc<Sandbox>> {
         self.sandboxes.first()
     }
@@ -141,27 +140,27 @@ impl PodFacts {
         self.containers_of(name).next()
     }
 
-    /// The runtime's containers of that name, newest first.
+    /// The containers of that name in the runtime, newest first.
     pub fn containers_of(&self, name: &str) -> impl DoubleEndedIterator<Item = &Arc<Container>> {
-        let places = self.by_container.get(name).map_or(&[][..], |of| &of.containers);
-        places.iter().filter_map(|i| self.containers.get(*i))
+        let indices = self.by_container.get(name).map_or(&[][..], |of| &of.containers);
+        indices.iter().filter_map(|i| self.containers.get(*i))
     }
 
-    /// Ends of one container, oldest first.
+    /// Exits of one container, oldest first.
     pub fn exits_of(&self, container: &str) -> impl DoubleEndedIterator<Item = &Exit> + Clone {
-        let places = self.by_container.get(container).map_or(&[][..], |of| &of.exits);
-        places.iter().filter_map(|i| self.exits.get(*i))
+        let indices = self.by_container.get(container).map_or(&[][..], |of| &of.exits);
+        indices.iter().filter_map(|i| self.exits.get(*i))
     }
 
     /// Events about one container, newest first.
     pub fn events_of(&self, container: &str) -> impl Iterator<Item = &Arc<Event>> {
-        let places = self.by_container.get(container).map_or(&[][..], |of| &of.events);
-        places.iter().filter_map(|i| self.events.get(*i))
+        let indices = self.by_container.get(container).map_or(&[][..], |of| &of.events);
+        indices.iter().filter_map(|i| self.events.get(*i))
     }
 
-    /// Notes which of the lists' entries are about which container.
-    pub(super) fn index(&mut self) {
-        let mut all: BTreeMap<Text, OfContainer> = BTreeMap::new();
+    /// Rebuilds the index of the lists by container.
+    pub(super) fn index_containers(&mut self) {
+        let mut all: BTreeMap<Text, ContainerIndex> = BTreeMap::new();
         for (i, container) in self.containers.iter().enumerate() {
             all.entry(container.name.clone()).or_default().containers.push(i);
         }
@@ -179,10 +178,10 @@ impl PodFacts {
         self.by_container = all;
     }
 
-    /// What there is more of than is kept: in its objects, in the runtime, in events.
+    /// What was left out at a limit: in the objects, in the runtime, in events.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let of_object = self.object().map(|pod| pod.left_out()).unwrap_or_default();
-        of_object.into_iter().chain(self.more.iter().cloned()).collect()
+        of_object.into_iter().chain(self.truncated.iter().cloned()).collect()
     }
 
     /// The newest event with one of these reasons.
@@ -190,12 +189,12 @@ impl PodFacts {
         self.events.iter().find(|e| reasons.contains(&e.reason.as_str()))
     }
 
-    /// Lines of all logs that name it.
+    /// Lines of all logs that name the pod.
     pub fn log_lines(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().flat_map(|lines| lines.iter())
     }
 
-    /// Read from a file or a URL by the kubelet itself.
+    /// A static pod: the kubelet reads it from a file or a URL.
     pub fn is_static(&self) -> bool {
         let own = |pod: &Pod| {
             let a = &pod.metadata.annotations;
@@ -207,13 +206,13 @@ impl PodFacts {
     }
 }
 
-/// The UID by which the runtime knows a pod: a mirror pod names its static pod's in an annotation.
+/// The UID that the runtime uses: for a mirror pod that of its static pod, from an annotation.
 pub fn runtime_uid(pod: &Pod) -> &Text {
     let mirror = &pod.metadata.annotations.mirror;
     if mirror.is_empty() { &pod.metadata.uid } else { mirror }
 }
 
-/// What is joined under one key.
+/// The objects of each source that are joined into one pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refs {
     pub api: BTreeSet<Text>,
@@ -221,7 +220,7 @@ pub(super) struct Refs {
     pub kubelet: BTreeSet<Text>,
     pub sandboxes: BTreeSet<Text>,
     pub containers: BTreeSet<Text>,
-    /// Something lies on disk.
+    /// The pod has a directory on disk.
     pub dir: bool,
 }
 
@@ -230,7 +229,7 @@ impl Refs {
         !self.dir && self.is_only_dir()
     }
 
-    /// No source but the disk has it.
+    /// Only the disk shows the pod.
     pub fn is_only_dir(&self) -> bool {
         !self.has_object() && self.sandboxes.is_empty() && self.containers.is_empty()
     }

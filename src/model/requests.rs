@@ -1,19 +1,17 @@
-//! Owns what a pod counts for on its node: the effective requests and limits of all its containers together.
-//! It must not look at a status: it tells what the spec asks for (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
+//! Effective requests and limits of a pod from its spec (`k8s.io/component-helpers/resource`, KEP-753, KEP-2837).
 
 use crate::objects::{Needs, OmittedSummary, PodSpec, Resource, Resources};
 
-/// What the scheduler, admission and the ranking of evictions reckon with: app containers and sidecars together, or the
-/// largest init container with the sidecars started before it, whichever is more; then what is set for the whole pod in
-/// place of that; then the overhead of its runtime class.
+/// The requests that scheduler, admission and eviction ranking use: the sum of app containers and sidecars, or the largest
+/// init container with the sidecars started before it, whichever is larger. Pod-level requests replace that; the overhead
+/// of the runtime class is added.
 pub fn requests(spec: &PodSpec) -> Resources {
     let mut all = together(spec, |needs| &needs.requests);
     all.add(&spec.overhead);
     all
 }
 
-/// What it may use at most, of each resource that any of its containers has a limit for. Overhead is added only to what
-/// has a limit.
+/// The limit of each resource that any container of the pod has a limit for. Overhead is added only to existing limits.
 pub fn limits(spec: &PodSpec) -> Resources {
     let mut all = together(spec, |needs| &needs.limits);
     for (resource, quantity) in spec.overhead.iter() {
@@ -24,10 +22,10 @@ pub fn limits(spec: &PodSpec) -> Resources {
     all
 }
 
-/// A container that runs beside the others has no limit for it, and neither has the pod: what [`limits`] says is no bound.
+/// The pod has no limit for the resource, nor has one of its app containers or sidecars, so that [`limits`] is not a bound.
 pub fn is_unbounded(spec: &PodSpec, resource: &Resource) -> bool {
     let sidecars = spec.init_containers.iter().filter(|c| c.is_sidecar());
-    // Of containers that are left out only the sum is known.
+    // Only the sum is known of containers that were left out.
     let unknown = spec.containers.rest().count() + spec.init_containers.rest().sidecars > 0;
     let any = unknown || spec.containers.iter().chain(sidecars).any(|c| c.resources.limits.get(resource).is_none());
     any && spec.resources.limits.get(resource).is_none()
@@ -57,14 +55,14 @@ fn together(spec: &PodSpec, of: impl Fn(&Needs) -> &Resources) -> Resources {
     now.add(of(&others.largest));
     largest.raise(&now);
     running.raise(&largest);
-    for (resource, quantity) in of(&spec.resources).iter().filter(|(r, _)| may_be_set_for_a_pod(r)) {
+    for (resource, quantity) in of(&spec.resources).iter().filter(|(r, _)| is_pod_level(r)) {
         running.set(resource.clone(), quantity);
     }
     running
 }
 
-/// `supportedPodLevelResources`.
-fn may_be_set_for_a_pod(resource: &Resource) -> bool {
+/// `supportedPodLevelResources` of `k8s.io/component-helpers/resource`.
+fn is_pod_level(resource: &Resource) -> bool {
     matches!(resource, Resource::Cpu | Resource::Memory) || resource.is_huge_pages()
 }
 
@@ -79,46 +77,46 @@ mod tests {
         serde_json::from_value(spec).unwrap()
     }
 
-    fn asks(cpu: &str, memory: &str) -> Value {
+    fn requesting(cpu: &str, memory: &str) -> Value {
         json!({"name": "c", "resources": {"requests": {"cpu": cpu, "memory": memory}}})
     }
 
     fn sidecar(cpu: &str, memory: &str) -> Value {
-        let mut container = asks(cpu, memory);
+        let mut container = requesting(cpu, memory);
         container["restartPolicy"] = json!("Always");
         container
     }
 
-    fn asked(init: Value, apps: Value, more: Value) -> String {
+    fn effective(init: Value, apps: Value, more: Value) -> String {
         serde_json::to_string(&requests(&spec(init, apps, more))).unwrap()
     }
 
     #[test]
-    fn containers_are_added_and_the_largest_init_container_counts_alone() {
-        let apps = json!([asks("500m", "64Mi"), asks("250m", "64Mi")]);
-        assert_eq!(asked(json!([]), apps.clone(), json!({})), r#"{"cpu":"750m","memory":"128Mi"}"#);
-        let init = json!([asks("100m", "256Mi"), asks("1", "32Mi")]);
-        assert_eq!(asked(init, apps, json!({})), r#"{"cpu":"1","memory":"256Mi"}"#);
+    fn app_containers_are_summed_and_only_the_largest_init_container_counts() {
+        let apps = json!([requesting("500m", "64Mi"), requesting("250m", "64Mi")]);
+        assert_eq!(effective(json!([]), apps.clone(), json!({})), r#"{"cpu":"750m","memory":"128Mi"}"#);
+        let init = json!([requesting("100m", "256Mi"), requesting("1", "32Mi")]);
+        assert_eq!(effective(init, apps, json!({})), r#"{"cpu":"1","memory":"256Mi"}"#);
     }
 
     #[test]
-    fn a_sidecar_counts_with_the_apps_and_with_each_init_container_behind_it() {
+    fn a_sidecar_counts_with_app_containers_and_with_each_later_init_container() {
         // KEP-753: init 100m, sidecar 200m, init 700m: at most 900m at once while starting; 200m + 500m afterwards.
-        let init = json!([asks("100m", "1Mi"), sidecar("200m", "2Mi"), asks("700m", "4Mi")]);
-        assert_eq!(asked(init, json!([asks("500m", "1Mi")]), json!({})), r#"{"cpu":"900m","memory":"6Mi"}"#);
-        // One before the sidecar does not have it beside it.
-        let init = json!([asks("700m", "4Mi"), sidecar("200m", "2Mi")]);
-        assert_eq!(asked(init, json!([asks("100m", "1Mi")]), json!({})), r#"{"cpu":"700m","memory":"4Mi"}"#);
-        // Two sidecars: the second has the first beside it.
-        let init = json!([sidecar("200m", "2Mi"), sidecar("300m", "3Mi"), asks("100m", "9Mi")]);
-        assert_eq!(asked(init, json!([asks("100m", "1Mi")]), json!({})), r#"{"cpu":"600m","memory":"14Mi"}"#);
+        let init = json!([requesting("100m", "1Mi"), sidecar("200m", "2Mi"), requesting("700m", "4Mi")]);
+        assert_eq!(effective(init, json!([requesting("500m", "1Mi")]), json!({})), r#"{"cpu":"900m","memory":"6Mi"}"#);
+        // An init container before the sidecar runs without it.
+        let init = json!([requesting("700m", "4Mi"), sidecar("200m", "2Mi")]);
+        assert_eq!(effective(init, json!([requesting("100m", "1Mi")]), json!({})), r#"{"cpu":"700m","memory":"4Mi"}"#);
+        // Two sidecars: the first runs when the second starts.
+        let init = json!([sidecar("200m", "2Mi"), sidecar("300m", "3Mi"), requesting("100m", "9Mi")]);
+        assert_eq!(effective(init, json!([requesting("100m", "1Mi")]), json!({})), r#"{"cpu":"600m","memory":"14Mi"}"#);
     }
 
     #[test]
-    fn what_the_pod_sets_stands_in_place_of_its_containers_and_overhead_comes_on_top() {
+    fn pod_level_requests_replace_those_of_containers_and_overhead_is_added() {
         let more = json!({"resources": {"requests": {"cpu": "2", "ephemeral-storage": "9Gi"}}, "overhead": {"cpu": "250m", "memory": "120Mi"}});
-        assert_eq!(asked(json!([]), json!([asks("1", "1Gi")]), more), r#"{"cpu":"2250m","memory":"1144Mi"}"#);
-        assert_eq!(asked(json!([]), json!([{"name": "c"}]), json!({})), "{}");
+        assert_eq!(effective(json!([]), json!([requesting("1", "1Gi")]), more), r#"{"cpu":"2250m","memory":"1144Mi"}"#);
+        assert_eq!(effective(json!([]), json!([{"name": "c"}]), json!({})), "{}");
     }
 
     #[test]

@@ -1,50 +1,49 @@
-//! Owns what is known of each source: its state, its order, its last answer, and its calls in flight and done.
-//! It must not judge what a source says, only whether and when it speaks.
+//! The state of each source: order of its observations, last response, errors, and its timed calls.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use crate::observation::{Call, SourceError, SourceState, Stamp, Time};
+use crate::time::TimeDelta;
 
-/// Finished calls kept for timing: fifteen minutes at one every two seconds.
+/// Finished calls kept: 15 minutes at one call every 2 seconds.
 const CALLS_KEPT: usize = 450;
 
 /// One finished call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallTiming {
-    /// When it ended.
+    /// When it finished.
     pub at: Time,
-    /// Microseconds it took.
+    /// Duration, microseconds.
     pub took_us: u64,
-    /// It brought an answer.
+    /// The call succeeded.
     pub ok: bool,
 }
 
-/// One kind of timed call.
+/// The calls of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallHistory {
-    /// When the call in flight began.
+    /// Start of the call in flight.
     pub in_flight: Option<Time>,
-    /// Begin of the first call since which none has brought an answer.
+    /// Start of the first call since the last successful one.
     pub unanswered_since: Option<Time>,
     /// Finished calls, oldest first.
     pub done: VecDeque<CallTiming>,
 }
 
 impl CallHistory {
-    fn begin(&mut self, at: Time) {
+    fn start(&mut self, at: Time) {
         self.in_flight = Some(at);
         self.unanswered_since.get_or_insert(at);
     }
 
-    fn end(&mut self, at: Time, took_us: u64, ok: bool) {
+    fn finish(&mut self, at: Time, took_us: u64, ok: bool) {
         self.in_flight = None;
         if ok {
             self.unanswered_since = None;
         } else if self.unanswered_since.is_none() {
-            self.unanswered_since =
-                Some(at - crate::time::TimeDelta::microseconds(i64::try_from(took_us).unwrap_or(i64::MAX)));
+            self.unanswered_since = Some(at - TimeDelta::microseconds(i64::try_from(took_us).unwrap_or(i64::MAX)));
         }
         self.done.push_back(CallTiming { at, took_us, ok });
         if self.done.len() > CALLS_KEPT {
@@ -53,29 +52,29 @@ impl CallHistory {
     }
 }
 
-/// What is known of one source.
+/// One source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceFacts {
     /// Its state.
     pub state: SourceState,
     /// When the state last changed.
     pub since: Time,
-    /// When it last answered.
+    /// Time of its last response.
     pub last_answer: Option<Time>,
-    /// The last failure, kept after recovery.
+    /// The last error and its time, kept after recovery.
     pub last_error: Option<(Time, SourceError)>,
-    /// Log lines and spans dropped because the reader was too slow, and events beyond what is kept of them.
+    /// Log lines and spans dropped because the model was too slow, and events dropped above the limit.
     pub dropped: u64,
-    /// Objects that came and could not be read.
+    /// Objects that could not be decoded.
     #[serde(default)]
     pub unreadable: u64,
-    /// The certificate of who answers is not verified.
+    /// The server certificate is not verified.
     #[serde(default)]
     pub unverified: bool,
-    /// When it was first heard of.
-    #[serde(default)]
-    pub begun: Option<Time>,
-    /// How many objects of the list under way are still to come, where the server says so.
+    /// Time of its first observation.
+    #[serde(default, rename = "begun")]
+    pub first_seen: Option<Time>,
+    /// Objects of the current list still to come, if the server reports it (`remainingItemCount`).
     #[serde(default)]
     pub remaining: Option<u64>,
     /// Its timed calls.
@@ -94,7 +93,7 @@ impl SourceFacts {
             dropped: 0,
             unreadable: 0,
             unverified: false,
-            begun: Some(stamp.wall),
+            first_seen: Some(stamp.wall),
             remaining: None,
             calls: BTreeMap::new(),
             epoch: 0,
@@ -102,7 +101,7 @@ impl SourceFacts {
         }
     }
 
-    /// True when the stamp is news; false when this observation was seen before.
+    /// True for a new observation; false for one that was applied before.
     pub(super) fn accept(&mut self, stamp: &Stamp) -> bool {
         if stamp.seq <= self.seq || stamp.epoch < self.epoch {
             return false;
@@ -111,9 +110,9 @@ impl SourceFacts {
         true
     }
 
-    pub(super) fn answered(&mut self, stamp: &Stamp) {
+    pub(super) fn record_response(&mut self, stamp: &Stamp) {
         self.last_answer = Some(stamp.wall);
-        // A source may answer without timing its calls; only a call still in flight stays unanswered.
+        // A source may respond without timing its calls. A call in flight has no response yet.
         for calls in self.calls.values_mut().filter(|c| c.in_flight.is_none()) {
             calls.unanswered_since = None;
         }
@@ -129,30 +128,30 @@ impl SourceFacts {
         self.state = state;
     }
 
-    pub(super) fn call_begin(&mut self, call: Call, stamp: &Stamp) {
-        self.calls.entry(call).or_default().begin(stamp.wall);
+    pub(super) fn start_call(&mut self, call: Call, stamp: &Stamp) {
+        self.calls.entry(call).or_default().start(stamp.wall);
     }
 
-    pub(super) fn call_end(&mut self, call: Call, took_us: u64, error: Option<SourceError>, stamp: &Stamp) {
-        self.calls.entry(call).or_default().end(stamp.wall, took_us, error.is_none());
+    pub(super) fn finish_call(&mut self, call: Call, took_us: u64, error: Option<SourceError>, stamp: &Stamp) {
+        self.calls.entry(call).or_default().finish(stamp.wall, took_us, error.is_none());
         match error {
-            None => self.answered(stamp),
+            None => self.record_response(stamp),
             Some(error) => self.last_error = Some((stamp.wall, error)),
         }
     }
 
-    /// Since when a call of any kind has brought no answer.
+    /// Since when calls of any kind have had no response.
     pub fn unanswered_since(&self) -> Option<Time> {
         self.calls.values().filter_map(|c| c.unanswered_since).min()
     }
 
-    /// True while the source is believed: live, whatever a single call does. Of one that is degraded, what it reports is.
+    /// True if what the source reports is current, even if a single call fails.
     pub fn is_live(&self) -> bool {
         matches!(self.state, SourceState::Live { .. } | SourceState::Degraded { .. })
     }
 
-    /// True while nothing of it is left out, so that what it does not report is absent.
-    pub fn is_whole(&self) -> bool {
+    /// True if the source reports everything, so that an object that it does not report is absent.
+    pub fn is_complete(&self) -> bool {
         matches!(self.state, SourceState::Live { .. })
     }
 }

@@ -7,7 +7,7 @@ use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, PortP
 use crate::observation::Budget;
 use crate::trust::{KnownFile, Owners};
 
-/// The user's options; what is not given is discovered.
+/// The user's options; options that are not set are discovered.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveOptions {
     /// Node name.

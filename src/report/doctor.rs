@@ -123,7 +123,7 @@ pub fn source_text(moment: &NodeView, line: &SourceLine) -> String {
         SourceState::Retrying { .. } | SourceState::Forbidden { .. } => "FAIL",
     };
     _ = writeln!(out, "{mark}  {:<16} {}", line.source.name(), line.text);
-    if facts.is_whole() {
+    if facts.is_complete() {
         return out;
     }
     if !facts.is_live() {

@@ -196,7 +196,7 @@ pub fn pleg_json(moment: &NodeView) -> PlegReport {
         stale: pleg.stale,
         kubelet_restarted: json_time(pleg.restarted),
         loop_blocked: said(&moment.snapshot.loop_blocked),
-        pleg_trouble: said(&moment.snapshot.pleg_trouble),
+        pleg_trouble: said(&moment.snapshot.pleg_error),
         relists_total: pleg.total.map(total),
         own_calls: own(&pleg.own, moment.now),
         windows: pleg.windows.iter().map(window).collect(),

@@ -52,7 +52,7 @@ fn context(moment: &NodeView, pleg: &PlegView) -> Vec<String> {
     if let Some((since, text)) = &moment.snapshot.loop_blocked {
         lines.push(format!("kubelet log at {}: {}", clock(*since), text.one_line()));
     }
-    if let Some((since, text)) = &moment.snapshot.pleg_trouble {
+    if let Some((since, text)) = &moment.snapshot.pleg_error {
         lines.push(format!("kubelet log at {}: {}", clock(*since), text.one_line()));
     }
     if let Some(at) = pleg.restarted {

@@ -1,18 +1,18 @@
-//! Owns which characters of foreign text are kept, shown by a picture of them, or dropped: two ways, for free text and for names.
-//! It must not judge what a text says.
+//! Which characters of a text from the node are kept, replaced by a visible symbol, or dropped; one function for free text,
+//! one for names.
 
 use std::borrow::Cow;
 
 use super::{MAX_LINE, MAX_TEXT};
 
-/// Most combining marks kept on one base character.
+/// Combining marks kept per base character.
 const MAX_MARKS: usize = 4;
 
 /// Makes free text safe to print; it may have several lines.
 ///
-/// Whole escape sequences go, not only their first byte; a sequence that never ends is shown as text, so that nothing
-/// behind it is hidden. Other control characters become their pictures (U+2400 block) or `\xNN`; bidirectional
-/// controls and characters that are not seen are dropped; combining marks, lines and the whole are cut at fixed lengths.
+/// Complete escape sequences are dropped; an unterminated one is shown as text, so that it hides nothing. Other control
+/// characters become their symbols (U+2400 block) or `\xNN`; bidirectional controls and invisible characters are dropped;
+/// combining marks, lines and the text are cut at fixed lengths.
 pub fn sanitize(raw: &str) -> Cow<'_, str> {
     let plain = |c: char| matches!(c, ' '..='~');
     if raw.len() <= MAX_LINE && raw.chars().all(plain) {
@@ -20,7 +20,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(raw.len().min(MAX_TEXT));
     let (mut line, mut total, mut marks) = (0usize, 0usize, 0usize);
-    let (mut rest, mut endless) = (raw, usize::MAX);
+    let (mut rest, mut unterminated) = (raw, usize::MAX);
     while let Some(c) = rest.chars().next() {
         if total >= MAX_TEXT {
             if !out.ends_with('…') {
@@ -28,7 +28,7 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
             }
             break;
         }
-        if let Some(len) = escape_len(rest, &mut endless) {
+        if let Some(len) = escape_len(rest, &mut unterminated) {
             rest = &rest[len..];
             continue;
         }
@@ -51,8 +51,8 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
         }
         let shown = match c {
             '\t' => None,
-            _ if is_separator(c) => Some(Cow::Owned(code(c))),
-            _ => picture(c),
+            _ if is_separator(c) => Some(Cow::Owned(escaped_code(c))),
+            _ => control_symbol(c),
         };
         let length = shown.as_ref().map_or(1, |shown| shown.chars().count());
         if line + length > MAX_LINE {
@@ -74,10 +74,10 @@ pub fn sanitize(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Makes a name safe to print: one line, nothing of it dropped, so that no two names look alike and no name looks like two.
+/// Makes a name safe to print: one line, nothing dropped, so that two names never look the same and one never looks like two.
 ///
-/// What is not a visible character is shown by its picture or its code: `␊`, `\x85`, `\u{ad}`; of several spaces all but the
-/// first, and one at either end, as `␠`.
+/// An invisible character is shown by its symbol or code: `␊`, `\x85`, `\u{ad}`. A space at either end, and each space that
+/// follows another, is shown as `␠`.
 pub fn name(raw: &str) -> Cow<'_, str> {
     let plain = |b: &u8| matches!(b, b'!'..=b'~');
     if raw.len() <= MAX_LINE && raw.as_bytes().iter().all(plain) {
@@ -88,17 +88,17 @@ pub fn name(raw: &str) -> Cow<'_, str> {
     let mut before = ' ';
     let mut chars = raw.chars().peekable();
     while let Some(c) = chars.next() {
-        let stands_apart = c == ' ' && (before == ' ' || chars.peek().is_none());
-        let shown = if stands_apart {
+        let is_ambiguous_space = c == ' ' && (before == ' ' || chars.peek().is_none());
+        let shown = if is_ambiguous_space {
             Cow::Borrowed("␠")
-        } else if let Some(picture) = picture(c) {
-            picture
+        } else if let Some(symbol) = control_symbol(c) {
+            symbol
         } else if is_hidden(c) || is_separator(c) || is_blank(c) || is_mark(c) && marks >= MAX_MARKS {
-            Cow::Owned(code(c))
+            Cow::Owned(escaped_code(c))
         } else {
             Cow::Owned(c.to_string())
         };
-        // At the beginning a mark would sit on what is printed before.
+        // A mark at the start would combine with the character printed before the name.
         marks = if is_mark(c) { marks + 1 } else { 0 };
         before = c;
         length += shown.chars().count();
@@ -114,8 +114,8 @@ pub fn name(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// How a control character is shown.
-fn picture(c: char) -> Option<Cow<'static, str>> {
+/// The visible symbol of a control character.
+fn control_symbol(c: char) -> Option<Cow<'static, str>> {
     Some(match c {
         '\0'..='\x1f' => Cow::Owned(char::from_u32(0x2400 + c as u32).unwrap_or('?').to_string()),
         '\x7f' => Cow::Borrowed("\u{2421}"),
@@ -124,12 +124,12 @@ fn picture(c: char) -> Option<Cow<'static, str>> {
     })
 }
 
-fn code(c: char) -> String {
+fn escaped_code(c: char) -> String {
     format!("\\u{{{:x}}}", c as u32)
 }
 
-/// Length in bytes of the complete escape sequence at the beginning of `s`, if there is one; `endless` as for [`string_len`].
-fn escape_len(s: &str, endless: &mut usize) -> Option<usize> {
+/// Length in bytes of the complete escape sequence at the start of `s`, if any; `unterminated` as for [`string_len`].
+fn escape_len(s: &str, unterminated: &mut usize) -> Option<usize> {
     let mut chars = s.char_indices();
     let first = chars.next()?.1;
     let kind = match first {
@@ -144,7 +144,7 @@ fn escape_len(s: &str, endless: &mut usize) -> Option<usize> {
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '@'..='~'))
             .map(|(i, c)| i + c.len_utf8()),
-        ']' | 'P' | 'X' | '^' | '_' => string_len(s, endless),
+        ']' | 'P' | 'X' | '^' | '_' => string_len(s, unterminated),
         ' '..='/' => chars
             .take_while(|(_, c)| matches!(c, ' '..='~'))
             .find(|(_, c)| matches!(c, '0'..='~'))
@@ -154,12 +154,12 @@ fn escape_len(s: &str, endless: &mut usize) -> Option<usize> {
     }
 }
 
-/// Length of a control string up to and with its terminator: BEL, ESC `\`, or the one-character ST.
+/// Length of a control string including its terminator: BEL, ESC `\`, or the one-character ST.
 ///
-/// `endless` is how many bytes of the text were left at the end of the last line on which a string has no terminator: none
-/// that starts later on that line has one either, and searching for each would take quadratic time.
-fn string_len(s: &str, endless: &mut usize) -> Option<usize> {
-    if s.len() > *endless {
+/// `unterminated` is the number of bytes left at the end of the last line with an unterminated string. No later string on
+/// that line is terminated, and searching for each would take quadratic time.
+fn string_len(s: &str, unterminated: &mut usize) -> Option<usize> {
+    if s.len() > *unterminated {
         return None;
     }
     let mut escaped = false;
@@ -168,18 +168,18 @@ fn string_len(s: &str, endless: &mut usize) -> Option<usize> {
             '\x07' | '\u{9c}' => return Some(i + c.len_utf8()),
             '\\' if escaped => return Some(i + 1),
             '\n' => {
-                *endless = s.len() - i;
+                *unterminated = s.len() - i;
                 return None;
             }
             _ => escaped = c == '\x1b',
         }
     }
-    *endless = 0;
+    *unterminated = 0;
     None
 }
 
-/// Characters that are not seen and that a terminal may join words at: `Default_Ignorable_Code_Point` of Unicode 16
-/// (DerivedCoreProperties.txt), and the interlinear annotation.
+/// Invisible characters: `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt), and the interlinear
+/// annotation.
 pub(super) fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -188,12 +188,12 @@ pub(super) fn is_hidden(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Line and paragraph separator: a break for some programs, nothing for others.
+/// Line and paragraph separator: a line break for some programs only.
 fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// What looks like a space, or like nothing, and is not one.
+/// Characters that look like a space or are blank.
 fn is_blank(c: char) -> bool {
     c != ' ' && c.is_whitespace() || c == '\u{2800}'
 }

@@ -1,5 +1,4 @@
-//! Owns free text as it comes in: messages, errors and log lines, which may have several lines and hold credentials.
-//! It must not be used for a name.
+//! Free text from the node, such as messages, errors and log lines: several lines, credentials redacted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,18 +9,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Text;
 use crate::weight::Weigh;
 
-/// Free text from the node: a [`Text`] that is deserialized as such, with its line feeds.
+/// A [`Text`] that keeps its line feeds when it is deserialized.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Message(Text);
 
 impl Message {
-    /// Makes `raw` safe to print, and takes credentials out.
+    /// Makes `raw` safe to print and redacts credentials.
     pub fn new(raw: &str) -> Self {
         Self(Text::new(raw))
     }
 
-    /// True when nothing is left.
+    /// True if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,5 +1,4 @@
-//! Owns what is expected of foreign text: characters, credentials, honest lines.
-//! It must not hold a credential that is one.
+//! Sanitizing and redaction of texts from the node. All credentials here are made-up examples.
 
 use proptest::prelude::*;
 
@@ -8,7 +7,7 @@ use super::redact::redact;
 use super::*;
 
 #[test]
-fn whole_sequences_go_and_text_stays() {
+fn complete_escape_sequences_are_dropped() {
     assert_eq!(sanitize("a\x1b[31mred\x1b[0m b"), "ared b");
     assert_eq!(sanitize("a\x1b]52;c;aGk=\x07b"), "ab");
     assert_eq!(sanitize("a\x1b]0;title\x1b\\b"), "ab");
@@ -17,21 +16,25 @@ fn whole_sequences_go_and_text_stays() {
 }
 
 #[test]
-fn many_strings_without_an_end_take_linear_time() {
-    let begun = std::time::Instant::now();
+fn unterminated_strings_take_linear_time() {
+    let start = std::time::Instant::now();
     sanitize(&format!("{}\n\x1b]0;t\x07x", "\x1b]".repeat(200_000)));
-    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
-    assert_eq!(sanitize("\x1b]a\x1b]b\nc\x1b]0;t\x07d\x1b]0;t\x1b\\e"), "␛]a␛]b\ncde", "a line that has ends");
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    assert_eq!(
+        sanitize("\x1b]a\x1b]b\nc\x1b]0;t\x07d\x1b]0;t\x1b\\e"),
+        "␛]a␛]b\ncde",
+        "a line with terminated strings"
+    );
 }
 
 #[test]
-fn an_endless_sequence_hides_nothing() {
+fn an_unterminated_sequence_hides_nothing() {
     assert_eq!(sanitize("a\x1b]0;title and more"), "a␛]0;title and more");
     assert_eq!(sanitize("a\x1b"), "a␛");
 }
 
 #[test]
-fn controls_and_overrides() {
+fn control_characters_and_overrides_are_shown_or_dropped() {
     assert_eq!(sanitize("a\rb\u{7}c\u{7f}\u{85}"), "a␍b␇c␡\\x85");
     assert_eq!(sanitize("a\u{202e}b\u{200d}c\u{ad}d\u{3164}e\u{fe0f}f\u{e0041}g"), "abcdefg");
     assert_eq!(sanitize("a\u{2028}b\u{2029}c"), "a\\u{2028}b\\u{2029}c");
@@ -39,7 +42,7 @@ fn controls_and_overrides() {
 }
 
 #[test]
-fn lengths_are_capped() {
+fn lengths_are_limited() {
     let long = "é".repeat(MAX_LINE + 10);
     assert_eq!(sanitize(&long).chars().count(), MAX_LINE);
     assert!(sanitize(&long).ends_with('…'));
@@ -49,7 +52,7 @@ fn lengths_are_capped() {
     assert!(sanitize(&many).chars().count() <= MAX_TEXT + 1);
 }
 
-/// Every `Default_Ignorable_Code_Point` of Unicode 16 at the bounds of its ranges.
+/// The bounds of the ranges of `Default_Ignorable_Code_Point` in Unicode 16.
 const HIDDEN: [char; 28] = [
     '\u{ad}',
     '\u{34f}',
@@ -82,7 +85,7 @@ const HIDDEN: [char; 28] = [
 ];
 
 #[test]
-fn a_name_has_one_line_and_none_of_it_is_lost() {
+fn a_name_has_one_line_and_no_character_is_dropped() {
     assert_eq!(name("web-6d4cf56db6-x2xkq"), "web-6d4cf56db6-x2xkq");
     assert_eq!(name("größe-网络"), "größe-网络");
     assert_eq!(name("probe\n5s     Warning  x"), "probe␊5s ␠␠␠␠Warning ␠x");
@@ -90,7 +93,7 @@ fn a_name_has_one_line_and_none_of_it_is_lost() {
     assert_eq!(name("a\r\nb\tc\u{85}d\u{2028}e"), "a␍␊b␉c\\x85d\\u{2028}e");
     assert_eq!(name("a\x1b[31mb\x1b]0;t\x07"), "a␛[31mb␛]0;t␇");
     assert_eq!(name("a\u{a0}b\u{3000}c\u{2800}d\u{2003}"), "a\\u{a0}b\\u{3000}c\\u{2800}d\\u{2003}");
-    assert_eq!(name("\u{301}a"), "\\u{301}a", "a mark does not sit on what is printed before");
+    assert_eq!(name("\u{301}a"), "\\u{301}a", "a mark does not combine with the preceding text");
     for hidden in HIDDEN {
         assert!(is_hidden(hidden), "{hidden:?}");
         assert_eq!(name(&format!("co{hidden}redns")), format!("co\\u{{{:x}}}redns", hidden as u32));
@@ -100,7 +103,7 @@ fn a_name_has_one_line_and_none_of_it_is_lost() {
 }
 
 #[test]
-fn what_is_deserialized_is_a_name_and_a_message_keeps_its_lines() {
+fn a_text_is_deserialized_as_a_name_and_a_message_keeps_its_lines() {
     let json = r#""a\n  b\u00ad""#;
     assert_eq!(serde_json::from_str::<Text>(json).unwrap(), "a␊ ␠b\\u{ad}");
     assert_eq!(serde_json::from_str::<Message>(json).unwrap(), "a\n  b");
@@ -113,7 +116,7 @@ fn what_is_deserialized_is_a_name_and_a_message_keeps_its_lines() {
 }
 
 #[test]
-fn credentials_are_taken_out() {
+fn credentials_are_redacted() {
     let wrong: Vec<String> = SECRETS
         .iter()
         .filter(|(raw, expected)| redact(raw).as_deref() != Some(*expected))
@@ -123,7 +126,7 @@ fn credentials_are_taken_out() {
 }
 
 #[test]
-fn an_address_is_shown_without_its_user() {
+fn an_address_is_shown_without_user_and_password() {
     for (address, shown) in [
         ("https://app:hunter2@10.0.0.1:6443/x@y", "https://10.0.0.1:6443/x@y"),
         ("https://app@[fd00::1]:6443", "https://[fd00::1]:6443"),
@@ -136,13 +139,14 @@ fn an_address_is_shown_without_its_user() {
 }
 
 #[test]
-fn honest_lines_are_kept() {
-    let wrong: Vec<String> = HONEST.iter().filter_map(|raw| Some(format!("{raw}\n  is {}", redact(raw)?))).collect();
+fn lines_without_credentials_are_kept() {
+    let wrong: Vec<String> =
+        WITHOUT_CREDENTIALS.iter().filter_map(|raw| Some(format!("{raw}\n  is {}", redact(raw)?))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn a_key_whose_lines_come_one_by_one() {
+fn a_private_key_is_redacted_line_by_line() {
     let body = "MIIEowIBAAKCAQEAy8Dbv8prpJ/0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hyvGZl";
     let mut lines = PemLines::default();
     let log = [
@@ -161,7 +165,7 @@ fn a_key_whose_lines_come_one_by_one() {
     let mut open = PemLines::default();
     let cut: Vec<String> =
         [log[1], body, "listening on :8080", body].iter().map(|line| open.line(line).to_string()).collect();
-    assert_eq!(cut, [log[1], r, "listening on :8080", body], "what goes on without a footer is shown again");
+    assert_eq!(cut, [log[1], r, "listening on :8080", body], "other lines without a footer are shown");
     let mut headless: Vec<Text> = ["start", body, body, "c2hvcnQ="].map(Text::from).into();
     PemLines::close(log[6], headless.iter_mut().rev());
     assert_eq!(headless.iter().map(Text::as_str).collect::<Vec<_>>(), ["start", r, r, r]);
@@ -171,7 +175,7 @@ fn a_key_whose_lines_come_one_by_one() {
 
 proptest! {
     #[test]
-    fn never_a_control_and_idempotent(raw in "\\PC*|[\\x00-\\xff\\u{202a}-\\u{202e}\\u{2028}\\u{3164}\\u{fe0f}\\x1b\\[\\];a-z]{0,80}") {
+    fn sanitizing_leaves_no_control_characters_and_is_idempotent(raw in "\\PC*|[\\x00-\\xff\\u{202a}-\\u{202e}\\u{2028}\\u{3164}\\u{fe0f}\\x1b\\[\\];a-z]{0,80}") {
         let once = sanitize(&raw).into_owned();
         prop_assert!(once.chars().all(|c| c == '\n' || c == '\t' || !c.is_control() && !is_hidden(c)), "{once:?}");
         let twice = sanitize(&once).into_owned();
@@ -184,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_read_back_is_the_same(parts in proptest::collection::vec(0..PARTS.len(), 0..40), cut in 0usize..400) {
+    fn a_text_read_from_a_recording_is_unchanged(parts in proptest::collection::vec(0..PARTS.len(), 0..40), cut in 0usize..400) {
         let raw: String = parts.into_iter().filter_map(|i| PARTS.get(i).copied()).collect();
         let raw: String = raw.chars().skip(cut % 7).take(400 - cut).collect();
         let text = Text::new(&raw);
@@ -194,14 +198,14 @@ proptest! {
     }
 
     #[test]
-    fn lines_at_their_limit_are_read_back_the_same(head in 4060usize..4100, part in 0..PARTS.len()) {
+    fn lines_at_the_limit_are_unchanged_when_read_again(head in 4060usize..4100, part in 0..PARTS.len()) {
         let raw = format!("{} {} x", "y".repeat(head), PARTS[part]);
         let text = Text::new(&raw);
         prop_assert_eq!(Text::new(&text), text);
     }
 }
 
-/// Pieces of which texts are put together that are near a credential.
+/// Parts of random texts that resemble credentials.
 const PARTS: [&str; 40] = [
     "password",
     "=",
@@ -246,7 +250,7 @@ const PARTS: [&str; 40] = [
 ];
 
 const SECRETS: &[(&str, &str)] = &[
-    // Addresses.
+    // URLs.
     (
         "dial postgres://app:hunter2@db.prod:5432/shop: refused",
         "dial postgres://app:[redacted]@db.prod:5432/shop: refused",
@@ -273,7 +277,7 @@ const SECRETS: &[(&str, &str)] = &[
     ("sent bearer 0123456789abcdef0123", "sent bearer [redacted]"),
     ("Set-Cookie: session=0a1b2c; Path=/; HttpOnly", "Set-Cookie: [redacted]"),
     ("curl -H 'Cookie: sid=42' x", "curl -H 'Cookie: [redacted]' x"),
-    // Known forms.
+    // Known prefixes.
     ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl expired", "jwt [redacted] expired"),
     ("cut eyJhbGciOiJSUzI1NiIsImtpZC", "cut [redacted]"),
     ("key AKIAIOSFODNN7EXAMPLE is not known", "key [redacted] is not known"),
@@ -302,7 +306,7 @@ const SECRETS: &[(&str, &str)] = &[
         "{\"key\":\"-----BEGIN PRIVATE KEY-----\\nMIIEowIB\\n-----END PRIVATE KEY-----\\n\"}",
         "{\"key\":\"-----BEGIN PRIVATE KEY-----[redacted]-----END PRIVATE KEY-----\\n\"}",
     ),
-    // Names with values.
+    // Named values.
     ("password=hunter2", "password=[redacted]"),
     ("DB_PASSWORD=hunter2 DB_HOST=db", "DB_PASSWORD=[redacted] DB_HOST=db"),
     (
@@ -333,7 +337,7 @@ const SECRETS: &[(&str, &str)] = &[
     ),
 ];
 
-const HONEST: &[&str] = &[
+const WITHOUT_CREDENTIALS: &[&str] = &[
     "Failed to pull image \"nginx@sha256:0d17b565c37bcbd895e9d92315a05c1c3c9a29f762b011a10c54a66cd53c9b31\": not found",
     "docker-pullable://nginx:1.25@sha256:0d17b565c37bcbd895e9d92315a05c1c3c9a29f762b011a10c54a66cd53c9b31",
     "pod dcd23517-deb7-4135-8a25-e4d5a2f471c1 resourceVersion 123456",

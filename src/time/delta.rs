@@ -1,31 +1,30 @@
-//! Owns the span between two times: at most as long as from the first time to the last, its arithmetic saturates.
-//! It must not know a clock.
+//! The duration between two times, with a sign and saturating arithmetic.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::time::Duration;
 
-/// Seconds from the first [`Time`](super::Time) to the last, rounded down.
+/// Seconds from [`Time::MIN`](super::Time::MIN) to [`Time::MAX`](super::Time::MAX), rounded down.
 const MAX_S: i64 = super::MAX_S - super::MIN_S;
 
-/// A span of time with a sign, at most as long as from [`Time::MIN`](super::Time::MIN) to
-/// [`Time::MAX`](super::Time::MAX), which is 9999 years: whatever is longer is taken for that long.
+/// A signed duration. Its limit is the 9999 years from [`Time::MIN`](super::Time::MIN) to
+/// [`Time::MAX`](super::Time::MAX); a longer duration is reduced to the limit.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeDelta(chrono::TimeDelta);
 
 impl TimeDelta {
-    /// The longest span.
+    /// The longest duration.
     pub const MAX: TimeDelta = TimeDelta::new(MAX_S, super::NANOS - 1);
-    /// The longest span backwards.
+    /// The longest negative duration.
     pub const MIN: TimeDelta = match TimeDelta::MAX.0.checked_mul(-1) {
-        Some(span) => TimeDelta(span),
+        Some(duration) => TimeDelta(duration),
         None => TimeDelta::zero(),
     };
 
     const fn new(seconds: i64, nanos: u32) -> TimeDelta {
         match chrono::TimeDelta::new(seconds, nanos) {
-            Some(span) => TimeDelta(span),
+            Some(duration) => TimeDelta(duration),
             None => TimeDelta::zero(),
         }
     }
@@ -38,42 +37,42 @@ impl TimeDelta {
         }
     }
 
-    /// No time at all.
+    /// A duration of 0.
     pub const fn zero() -> TimeDelta {
         TimeDelta(chrono::TimeDelta::zero())
     }
 
-    /// So many days.
+    /// A number of days.
     pub const fn days(days: i64) -> TimeDelta {
         TimeDelta::seconds(days.saturating_mul(86_400))
     }
 
-    /// So many hours.
+    /// A number of hours.
     pub const fn hours(hours: i64) -> TimeDelta {
         TimeDelta::seconds(hours.saturating_mul(3600))
     }
 
-    /// So many minutes.
+    /// A number of minutes.
     pub const fn minutes(minutes: i64) -> TimeDelta {
         TimeDelta::seconds(minutes.saturating_mul(60))
     }
 
-    /// So many seconds.
+    /// A number of seconds.
     pub const fn seconds(seconds: i64) -> TimeDelta {
         TimeDelta::limited(seconds, 0)
     }
 
-    /// So many milliseconds.
+    /// A number of milliseconds.
     pub const fn milliseconds(millis: i64) -> TimeDelta {
         TimeDelta::limited(millis.div_euclid(1000), millis.rem_euclid(1000) as u32 * 1_000_000)
     }
 
-    /// So many microseconds.
+    /// A number of microseconds.
     pub const fn microseconds(micros: i64) -> TimeDelta {
         TimeDelta::limited(micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32 * 1000)
     }
 
-    /// So many nanoseconds.
+    /// A number of nanoseconds.
     pub const fn nanoseconds(nanos: i64) -> TimeDelta {
         let second = super::NANOS as i64;
         TimeDelta::limited(nanos.div_euclid(second), nanos.rem_euclid(second) as u32)
@@ -89,17 +88,17 @@ impl TimeDelta {
         self.0.num_milliseconds()
     }
 
-    /// Whole microseconds, rounded towards zero: 9999 years of them fit.
+    /// Whole microseconds, rounded towards zero; the limit of 9999 years fits.
     pub const fn num_microseconds(self) -> i64 {
         self.0.num_seconds() * 1_000_000 + self.0.subsec_micros() as i64
     }
 
-    /// Without its sign.
+    /// The absolute value.
     pub const fn abs(self) -> TimeDelta {
         TimeDelta(self.0.abs())
     }
 
-    /// As the standard library has it; zero for a span backwards.
+    /// The duration as a [`Duration`]; zero if it is negative.
     pub fn to_duration(self) -> Duration {
         self.0.to_std().unwrap_or_default()
     }
@@ -107,21 +106,21 @@ impl TimeDelta {
 
 impl From<chrono::TimeDelta> for TimeDelta {
     /// At most [`TimeDelta::MAX`], at least [`TimeDelta::MIN`].
-    fn from(span: chrono::TimeDelta) -> TimeDelta {
-        TimeDelta(span.clamp(TimeDelta::MIN.0, TimeDelta::MAX.0))
+    fn from(duration: chrono::TimeDelta) -> TimeDelta {
+        TimeDelta(duration.clamp(TimeDelta::MIN.0, TimeDelta::MAX.0))
     }
 }
 
 impl From<TimeDelta> for chrono::TimeDelta {
-    fn from(span: TimeDelta) -> chrono::TimeDelta {
-        span.0
+    fn from(duration: TimeDelta) -> chrono::TimeDelta {
+        duration.0
     }
 }
 
 impl From<Duration> for TimeDelta {
     /// At most [`TimeDelta::MAX`].
-    fn from(span: Duration) -> TimeDelta {
-        chrono::TimeDelta::from_std(span).map_or(TimeDelta::MAX, TimeDelta::from)
+    fn from(duration: Duration) -> TimeDelta {
+        chrono::TimeDelta::from_std(duration).map_or(TimeDelta::MAX, TimeDelta::from)
     }
 }
 
@@ -135,7 +134,7 @@ impl Add for TimeDelta {
     type Output = TimeDelta;
 
     fn add(self, other: TimeDelta) -> TimeDelta {
-        // The sum of two spans in range is far inside chrono's own range.
+        // The sum of two durations in range is within chrono's own range.
         self.0.checked_add(&other.0).map_or(TimeDelta::MAX, TimeDelta::from)
     }
 }
@@ -160,8 +159,8 @@ impl Mul<i32> for TimeDelta {
     type Output = TimeDelta;
 
     fn mul(self, times: i32) -> TimeDelta {
-        let backwards = (self < TimeDelta::zero()) != (times < 0);
-        let limit = if backwards { TimeDelta::MIN } else { TimeDelta::MAX };
+        let is_negative = (self < TimeDelta::zero()) != (times < 0);
+        let limit = if is_negative { TimeDelta::MIN } else { TimeDelta::MAX };
         self.0.checked_mul(times).map_or(limit, TimeDelta::from)
     }
 }
@@ -169,15 +168,15 @@ impl Mul<i32> for TimeDelta {
 impl Div<i32> for TimeDelta {
     type Output = TimeDelta;
 
-    /// Divided by zero it stays as long as it is.
+    /// Division by zero returns the duration unchanged.
     fn div(self, parts: i32) -> TimeDelta {
         self.0.checked_div(parts).map_or(self, TimeDelta::from)
     }
 }
 
 impl Sum for TimeDelta {
-    fn sum<I: Iterator<Item = TimeDelta>>(spans: I) -> TimeDelta {
-        spans.fold(TimeDelta::zero(), |sum, span| sum + span)
+    fn sum<I: Iterator<Item = TimeDelta>>(durations: I) -> TimeDelta {
+        durations.fold(TimeDelta::zero(), |sum, duration| sum + duration)
     }
 }
 
@@ -186,12 +185,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_is_too_large() {
-        for make in [TimeDelta::days, TimeDelta::hours, TimeDelta::minutes, TimeDelta::seconds, TimeDelta::milliseconds]
+    fn every_number_is_limited() {
+        for new in [TimeDelta::days, TimeDelta::hours, TimeDelta::minutes, TimeDelta::seconds, TimeDelta::milliseconds]
         {
-            assert_eq!(make(i64::MAX), TimeDelta::MAX);
-            assert_eq!(make(i64::MIN), TimeDelta::MIN);
-            assert_eq!(make(0), TimeDelta::zero());
+            assert_eq!(new(i64::MAX), TimeDelta::MAX);
+            assert_eq!(new(i64::MIN), TimeDelta::MIN);
+            assert_eq!(new(0), TimeDelta::zero());
         }
         assert_eq!(TimeDelta::microseconds(i64::MAX), TimeDelta::MAX);
         assert_eq!(TimeDelta::nanoseconds(i64::MAX).num_seconds(), 9_223_372_036);

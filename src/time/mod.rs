@@ -1,15 +1,15 @@
-//! Owns the one time type: a wall-clock time from year 1 to year 9999 whose arithmetic cannot overflow, and its spans.
-//! It must not let a time or a span out of their range exist, and no other module may use chrono.
+//! The time type of the crate: wall-clock time from year 1 to year 9999 with saturating arithmetic, and its durations. Only
+//! this module uses chrono.
 //!
-//! What is out of range, and where:
+//! Times out of range:
 //!
-//! | where | what happens |
+//! | where | result |
 //! |---|---|
-//! | JSON (objects of the API server, recordings, captures) | the nearest time in range, so that what is set stays set and the order is kept |
-//! | the header of a recording's frame | the nearest time in range |
-//! | the prefix of a log line, a certificate, a header of HTTP, CRI and span times | no time at all |
-//! | a flag (`--at`, `--now`) | an error |
-//! | the result of `+` and `-` | the nearest time or span in range |
+//! | JSON (objects of the API server, recordings, captures) | the nearest time in range: a field that is set stays set, and the order is kept |
+//! | header of a recording's frame | the nearest time in range |
+//! | prefix of a log line, certificate, HTTP header, CRI and span times | no time |
+//! | a flag (`--at`, `--now`) | error |
+//! | the result of `+` and `-` | the nearest time or duration in range |
 
 mod delta;
 mod duration;
@@ -26,13 +26,13 @@ pub use delta::TimeDelta;
 pub use duration::parse_duration_seconds;
 pub use parse::{ClockTime, OutOfRange};
 
-/// A point in time on the wall clock, UTC, from [`Time::MIN`] to [`Time::MAX`]: the years that RFC 3339 can express, without
-/// the year 0, which the API server does not print either.
+/// A wall-clock time, UTC, from [`Time::MIN`] to [`Time::MAX`]: the years of RFC 3339 without the year 0, which the API
+/// server does not print either.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Time(DateTime<Utc>);
 
-/// 0001-01-01T00:00:00Z in Unix seconds: the zero time of Go.
+/// 0001-01-01T00:00:00Z in Unix seconds, Go's zero time.
 const MIN_S: i64 = -62_135_596_800;
 /// 9999-12-31T23:59:59Z in Unix seconds.
 const MAX_S: i64 = 253_402_300_799;
@@ -47,9 +47,9 @@ impl Time {
     /// 1970-01-01T00:00:00Z.
     pub const UNIX_EPOCH: Time = Time(DateTime::UNIX_EPOCH);
 
-    /// The time in range that is nearest to these Unix seconds and nanoseconds.
+    /// Unix seconds and nanoseconds; the nearest time in range.
     const fn nearest(seconds: i64, nanos: u32) -> Time {
-        // A leap second would make two times a second apart that are none apart.
+        // With a leap second, chrono would compare two equal times as one second apart.
         let nanos = if nanos < NANOS { nanos } else { NANOS - 1 };
         let (seconds, nanos) = match seconds {
             s if s < MIN_S => (MIN_S, 0),
@@ -62,7 +62,7 @@ impl Time {
         }
     }
 
-    /// The wall clock. Only what observes may ask.
+    /// The current time. Pure modules take it as an argument instead.
     pub fn now() -> Time {
         Utc::now().into()
     }
@@ -88,15 +88,15 @@ impl Time {
         Time::nearest(micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32 * 1000)
     }
 
-    /// Unix nanoseconds: every one of them is in range.
+    /// Unix nanoseconds; every `i64` is in range.
     pub fn from_timestamp_nanos(nanos: i64) -> Time {
         let second = i64::from(NANOS);
         Time::nearest(nanos.div_euclid(second), nanos.rem_euclid(second) as u32)
     }
 
-    /// Unix seconds with a fraction, as metrics have them; None out of range, and for what is no number.
+    /// Unix seconds with a fraction, as in metrics; None out of range and for NaN.
     pub fn from_unix_seconds(seconds: f64) -> Option<Time> {
-        // Beyond 2^53 microseconds (year 2255) the fraction is lost, as in the number itself.
+        // Above 2^53 microseconds (year 2255) the fraction is lost, as in the number itself.
         let micros = (seconds * 1e6).round();
         (micros.abs() < 1e18).then(|| Time::from_timestamp_micros(micros as i64)).flatten()
     }
@@ -131,22 +131,22 @@ impl Time {
         self.0.year()
     }
 
-    /// True when both are on the same day, UTC.
+    /// True if both are on the same day, UTC.
     pub fn is_same_day(self, other: Time) -> bool {
         self.0.date_naive() == other.0.date_naive()
     }
 
-    /// That time of day on the day of this time, UTC.
+    /// The same day at another time of day, UTC.
     pub fn at_clock(self, clock: ClockTime) -> Time {
         self.0.date_naive().and_time(clock.0).and_utc().into()
     }
 
-    /// The same digits read as this machine's local time; itself where there is no such local time.
+    /// The same digits in this machine's time zone; unchanged if that local time does not exist.
     pub fn read_as_local(self) -> Time {
         Local.from_local_datetime(&self.0.naive_utc()).earliest().map_or(self, |t| t.to_utc().into())
     }
 
-    /// Written in chrono's format language.
+    /// The time in chrono's format language.
     pub fn format<'a>(&self, format: &'a str) -> impl fmt::Display + use<'a> {
         self.0.format(format)
     }
@@ -161,12 +161,12 @@ impl Time {
         self.0.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 
-    /// RFC 3339 with as many digits as the time has.
+    /// RFC 3339 with as many fractional digits as needed.
     pub fn to_rfc3339(self) -> String {
         self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true)
     }
 
-    /// Without what is finer than a millisecond.
+    /// Truncated to milliseconds.
     pub fn trunc_millis(self) -> Time {
         Time(self.0.trunc_subsecs(3))
     }
@@ -180,7 +180,7 @@ impl From<DateTime<Utc>> for Time {
 }
 
 impl From<SystemTime> for Time {
-    /// The nearest time in range: a file system may hold any.
+    /// The nearest time in range: a file may have any time.
     fn from(time: SystemTime) -> Time {
         match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => Time::UNIX_EPOCH + TimeDelta::from(after),
@@ -190,7 +190,7 @@ impl From<SystemTime> for Time {
 }
 
 impl fmt::Display for Time {
-    /// RFC 3339 with as many digits as the time has.
+    /// RFC 3339 with as many fractional digits as needed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_rfc3339())
     }
@@ -205,10 +205,10 @@ impl fmt::Debug for Time {
 impl Add<TimeDelta> for Time {
     type Output = Time;
 
-    fn add(self, span: TimeDelta) -> Time {
-        match self.0.checked_add_signed(span.into()) {
+    fn add(self, duration: TimeDelta) -> Time {
+        match self.0.checked_add_signed(duration.into()) {
             Some(time) => time.into(),
-            None if span < TimeDelta::zero() => Time::MIN,
+            None if duration < TimeDelta::zero() => Time::MIN,
             None => Time::MAX,
         }
     }
@@ -217,8 +217,8 @@ impl Add<TimeDelta> for Time {
 impl Sub<TimeDelta> for Time {
     type Output = Time;
 
-    fn sub(self, span: TimeDelta) -> Time {
-        self + -span
+    fn sub(self, duration: TimeDelta) -> Time {
+        self + -duration
     }
 }
 
@@ -231,14 +231,14 @@ impl Sub for Time {
 }
 
 impl AddAssign<TimeDelta> for Time {
-    fn add_assign(&mut self, span: TimeDelta) {
-        *self = *self + span;
+    fn add_assign(&mut self, duration: TimeDelta) {
+        *self = *self + duration;
     }
 }
 
 impl SubAssign<TimeDelta> for Time {
-    fn sub_assign(&mut self, span: TimeDelta) {
-        *self = *self - span;
+    fn sub_assign(&mut self, duration: TimeDelta) {
+        *self = *self - duration;
     }
 }
 
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_are_what_they_are_called() {
+    fn the_limits_are_year_1_and_year_9999() {
         assert_eq!(Time::MIN.to_rfc3339(), "0001-01-01T00:00:00Z");
         assert_eq!(Time::MAX.to_rfc3339(), "9999-12-31T23:59:59.999999999Z");
         assert_eq!(Time::from_timestamp(MIN_S - 1, 0), None);

@@ -1,5 +1,4 @@
-//! Owns how times are written in what is read: RFC 3339 and the forms of logs, and what becomes of those out of range.
-//! It must not guess a zone: what has none is UTC.
+//! Parsing of times: RFC 3339 and log formats. A time without a zone is UTC.
 
 use std::str::FromStr;
 
@@ -8,9 +7,9 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::Time;
 
-/// A text that is no time, or one out of range.
+/// The text is not a time, or is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a time of the years 1 to 9999 in RFC 3339")]
+#[error("not an RFC 3339 time in the years 1 to 9999")]
 pub struct OutOfRange;
 
 /// A time of day without a zone.
@@ -18,7 +17,7 @@ pub struct OutOfRange;
 pub struct ClockTime(pub(super) NaiveTime);
 
 impl ClockTime {
-    /// Reads a text of a format in chrono's language, such as `%H:%M:%S%.f`.
+    /// Parses a text in a format of chrono's language, such as `%H:%M:%S%.f`.
     pub fn parse(text: &str, format: &str) -> Option<ClockTime> {
         NaiveTime::parse_from_str(text, format).ok().map(ClockTime)
     }
@@ -29,27 +28,27 @@ fn in_range(time: DateTime<Utc>) -> Option<Time> {
 }
 
 impl Time {
-    /// Reads RFC 3339; None for anything else, and out of range.
+    /// Parses RFC 3339; None for anything else and out of range.
     pub fn parse_rfc3339(text: &str) -> Option<Time> {
         in_range(DateTime::parse_from_rfc3339(text).ok()?.to_utc())
     }
 
-    /// Reads the date of an HTTP header; None for anything else, and out of range.
+    /// Parses the date of an HTTP header; None for anything else and out of range.
     pub fn parse_rfc2822(text: &str) -> Option<Time> {
         in_range(DateTime::parse_from_rfc2822(text).ok()?.to_utc())
     }
 
-    /// Reads a text of a format in chrono's language that has a zone; None for anything else, and out of range.
+    /// Parses a format of chrono's language with a zone; None for anything else and out of range.
     pub fn parse_zoned(text: &str, format: &str) -> Option<Time> {
         in_range(DateTime::parse_from_str(text, format).ok()?.to_utc())
     }
 
-    /// Reads a text of a format in chrono's language without a zone as UTC; None for anything else, and out of range.
+    /// Parses a format of chrono's language without a zone as UTC; None for anything else and out of range.
     pub fn parse_utc(text: &str, format: &str) -> Option<Time> {
         in_range(NaiveDateTime::parse_from_str(text, format).ok()?.and_utc())
     }
 
-    /// That day and time of day, UTC; None for a day that there is not, and out of range.
+    /// A day and a time of day, UTC; None for a day that does not exist and out of range.
     pub fn from_day(year: i32, month: u32, day: u32, clock: ClockTime) -> Option<Time> {
         in_range(NaiveDate::from_ymd_opt(year, month, day)?.and_time(clock.0).and_utc())
     }
@@ -64,8 +63,8 @@ impl FromStr for Time {
 }
 
 impl<'de> Deserialize<'de> for Time {
-    /// RFC 3339, also with a year of more digits. What is out of range becomes the nearest time in range: a pod whose
-    /// deletion is far away is being deleted.
+    /// RFC 3339, also with a year of more than four digits. A time out of range becomes the nearest one in range, so that a pod
+    /// with a `deletionTimestamp` in the far future is still being deleted.
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Visitor;
 
@@ -78,7 +77,7 @@ impl<'de> Deserialize<'de> for Time {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Time, E> {
                 let parsed = text.parse::<DateTime<Utc>>();
-                parsed.map(Time::from).or_else(|why| beyond(text).ok_or_else(|| E::custom(why)))
+                parsed.map(Time::from).or_else(|error| limit_for_far_year(text).ok_or_else(|| E::custom(error)))
             }
         }
 
@@ -86,8 +85,8 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// The limit that a time lies beyond whose year has too many digits for any calendar.
-fn beyond(text: &str) -> Option<Time> {
+/// [`Time::MIN`] or [`Time::MAX`] for a time whose year has too many digits for chrono.
+fn limit_for_far_year(text: &str) -> Option<Time> {
     let (limit, digits) = match text.strip_prefix('-') {
         Some(rest) => (Time::MIN, rest),
         None => (Time::MAX, text.strip_prefix('+').unwrap_or(text)),
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn json_takes_the_nearest_time() {
+    fn json_gives_the_nearest_time_in_range() {
         let at = "2026-11-29T12:00:00.000000001Z";
         assert_eq!(json(at).map(Time::to_rfc3339).as_deref(), Some(at));
         assert_eq!(json("2026-11-29T14:00:00+02:00"), json("2026-11-29T12:00:00Z"));
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_no_time() {
+    fn other_parsers_reject_times_out_of_range() {
         for far in ["+262142-12-31T23:59:59Z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"] {
             assert_eq!(far.parse::<Time>(), Err(OutOfRange), "{far}");
         }

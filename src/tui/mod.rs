@@ -122,13 +122,13 @@ impl Default for Options {
 #[derive(Debug, Error)]
 pub enum TuiError {
     /// There is no terminal to draw on.
-    #[error("standard output is not a terminal; `kpodtrace pods` prints the same table")]
+    #[error("standard output is not a terminal")]
     NotATerminal,
     /// The terminal cannot place a cursor.
-    #[error("TERM=dumb cannot show a screen; `kpodtrace pods` prints the same table")]
+    #[error("TERM=dumb cannot show a screen")]
     Dumb,
     /// The limit of open files leaves no room for keys and signals.
-    #[error("too many open files; raise the limit: ulimit -n 1024")]
+    #[error("too many open files")]
     Files,
     /// The terminal could not be set up, read or written.
     #[error("the terminal failed: {0}")]
@@ -140,7 +140,7 @@ pub enum TuiError {
     #[error("the terminal is gone")]
     HangUp,
     /// The thread that makes what is shown has failed; its words are printed beside this.
-    #[error("the thread that computes what is shown failed; report the message below")]
+    #[error("the thread that computes what is shown failed")]
     Feed,
 }
 
@@ -151,6 +151,16 @@ impl TuiError {
             TuiError::Signal(number) => 128 + number,
             TuiError::HangUp => 128 + signal_hook::consts::SIGHUP,
             TuiError::NotATerminal | TuiError::Dumb | TuiError::Files | TuiError::Terminal(_) | TuiError::Feed => 1,
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            TuiError::NotATerminal | TuiError::Dumb => "`kpodtrace pods` prints the same table",
+            TuiError::Files => "raise the limit: ulimit -n 1024",
+            TuiError::Feed => "report the message below",
+            TuiError::Terminal(_) | TuiError::Signal(_) | TuiError::HangUp => "`kpodtrace pods` prints a table",
         }
     }
 

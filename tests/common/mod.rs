@@ -1,4 +1,4 @@
-//! Where the fixtures are, and how a test reads them.
+//! Paths of the fixtures, and models built from them.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub fn imported(path: &Path) -> Imported {
     import(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
-/// The moment after all of an import.
+/// The view at the end of an import.
 pub fn moment_of(path: &Path) -> NodeView {
     let Imported { observations, end, .. } = imported(path);
     let mut model = Model::default();
@@ -30,7 +30,7 @@ pub fn moment_of(path: &Path) -> NodeView {
     NodeView::new(model.snapshot(), &mut Rounds::default(), end)
 }
 
-/// The model after what was received up to `at`.
+/// The model with the observations up to `at`.
 pub fn model_at(observations: &[Observation], at: Time) -> Model {
     let mut model = Model::default();
     observations.iter().filter(|o| o.stamp.wall <= at).for_each(|o| model.apply(o.clone()));
@@ -49,12 +49,12 @@ pub fn read_text(path: &Path) -> String {
     text
 }
 
-/// What a source says, as it is written in a recording.
+/// A fact from its form in a recording.
 pub fn fact(kind: &str, value: Value) -> Fact {
     serde_json::from_value(json!({"kind": kind, "value": value})).unwrap()
 }
 
-/// The capture, and what a source says behind it.
+/// A capture, followed by further facts.
 pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> NodeView {
     let import = imported(&capture(scenario));
     let mut model = Model::default();

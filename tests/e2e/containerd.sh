@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The runtime as a source against real containerds: Debian's 1.6, 1.7 and 2.x, each in folders of its own, as root.
+# The runtime as a source against real containerds: Debian's 1.6, 1.7 and 2.x, each in separate folders, as root.
 # They are taken from the suites that have them and extracted beside the system, never installed: apt keeps its state for
 # that under target/containerd, and the system's is not touched. Another run uses what lies there; delete it to have the
 # newest again.
@@ -68,7 +68,7 @@ for line in "${SUITES[@]}"; do
         continue
     fi
     bin="$kept/$suite/x/usr/bin"
-    # A newer suite's binary may want a newer libc than there is here: then this says so.
+    # A newer suite's binary can need a newer libc than the installed one: this reports it.
     version=$("$bin/containerd" --version 2>&1 | awk '{ print $3 }')
     if [[ "${version#v}" != "$begins"* ]]; then
         echo "FAIL  containerd of $suite is ${version:-nothing that runs}, and not $begins"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The runtime as a source against one real containerd, started for this alone, in folders of its own, as root.
+# The runtime as a source against one real containerd, started for this test in separate folders, as root.
 # Its arguments: a folder with containerd, its shim and ctr; the test's program. containerd.sh calls it.
 # Prints one line a check.
 set -uo pipefail
@@ -8,7 +8,7 @@ export PATH="$1:$PATH"
 test=$2
 
 dir=$(mktemp -d)
-# A user without rights finds the socket and this test, and may not use the socket.
+# A user without permission can reach the socket and this test, but cannot use the socket.
 chmod 711 "$dir"
 install -m 755 "$test" "$dir/test" || exit 1
 bridge="kpt${dir: -6}"

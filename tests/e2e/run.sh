@@ -63,7 +63,7 @@ waits() {
     ok "$1"
 }
 
-# begins WIDTH HEIGHT COMMAND: runs it in a new terminal, between two looks at the terminal's settings.
+# begins WIDTH HEIGHT COMMAND: runs it in a new terminal, and records the terminal's settings before and after.
 begins() {
     mux kill-server 2>/dev/null
     # A server that is about to end would take the next session with it.
@@ -73,7 +73,7 @@ begins() {
         "stty -g >$dir/home/before; $3; echo exit=\$?; stty -g >$dir/home/after; exec sleep 300"
 }
 
-# restored NAME: the terminal is as it was before.
+# restored NAME: the terminal has its previous settings.
 restored() {
     check "$1: alternate screen is left" "$(mux display-message -p -t t '#{alternate_on}')" 0
     check "$1: the cursor is shown" "$(mux display-message -p -t t '#{cursor_flag}')" 1
@@ -99,11 +99,11 @@ code "pods from a recording, JSON" 0 pods --from "$dir/incident.kpt" -o json
 holds "  versioned" "$out" '"apiVersion": "kpodtrace/v1alpha1"'
 code "problems are found" 1 pods --from "$dir/incident.kpt" --failing --exit-code
 code "pleg during the hang" 1 pleg --from "$dir/incident.kpt" --at 12:42:10 --exit-code
-holds "  says so" "$out" "HANGING: the container runtime has not answered"
+holds "  verdict" "$out" "HANGING: the container runtime has not answered"
 code "a node that does not answer" 3 pods --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
-holds "  says what to try" "$err" "try: kpodtrace doctor"
+holds "  remedy" "$err" "try: kpodtrace doctor"
 code "doctor there" 1 doctor --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
-holds "  says what is missing" "$out" "without it: "
+holds "  missing data" "$out" "without it: "
 code "no such file" 3 pods --from "$dir/absent"
 code "no recording" 3 pods --from "$dir/text"
 code "an empty file" 3 pods --from "$dir/empty"
@@ -111,8 +111,8 @@ code "a moment outside the input" 2 pods --from "$dir/incident.kpt" --at 03:00
 if [ "$(id -u)" -eq 0 ]; then
     mkdir -m 700 "$dir/locked"
     out=$(as_user env "HOME=$dir/locked" "$kpt" config 2>&1 </dev/null)
-    check "another one's HOME stops nobody" "$?" 0
-    holds "  and it is said" "$out" "config.toml was left out: this user may not look there"
+    check "a HOME without read permission is not an error" "$?" 0
+    holds "  note" "$out" "config.toml is ignored: permission denied"
 fi
 code "an unknown format" 2 pods --from "$dir/incident.kpt" -o yaml
 code "a recording is made" 0 record --from "$dir/objects.json" -o "$dir/home/made.kpt"
@@ -122,12 +122,12 @@ code "  and not overwritten" 3 record --from "$dir/objects.json" -o "$dir/home/m
 echo "-- pipes"
 as_user "$kpt" pods --from "$dir/incident.kpt" -o json 2>"$dir/err" | head -n 1 >/dev/null
 check "a reader that has seen enough" "${PIPESTATUS[0]}" 0
-check "  and nothing is said of it" "$(cat "$dir/err")" ""
+check "  no message" "$(cat "$dir/err")" ""
 as_user "$kpt" --help | head -n 1 >/dev/null
 check "help into head" "${PIPESTATUS[0]}" 0
 if [ -e /dev/full ]; then
     as_user "$kpt" pods --from "$dir/objects.json" >/dev/full 2>"$dir/err"
-    check "a full disk is told" "$?" 3
+    check "a full disk is an error" "$?" 3
 fi
 out=$(as_user "$kpt" pods --from - <"$dir/objects.json" 2>/dev/null | wc -l)
 check "standard input" "$([ "$out" -gt 2 ] && echo rows)" rows

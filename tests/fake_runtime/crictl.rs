@@ -1,5 +1,5 @@
-//! Owns the way from what crictl printed back to the protocol's messages, so that what was captured can be served again.
-//! It must not use the program's own decoders: those are what is tested.
+//! Converts the output of crictl back to CRI messages, so that captures can be served. Independent of the program's decoders,
+//! which are under test.
 
 use std::collections::HashMap;
 

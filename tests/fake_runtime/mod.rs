@@ -1,4 +1,4 @@
-//! A container runtime that answers what a test tells it, on a unix socket, and counts every call by name.
+//! A fake container runtime on a unix socket, with configurable responses; it counts every call by name.
 #![allow(dead_code)]
 
 pub mod crictl;
@@ -52,13 +52,13 @@ pub struct State {
     pub ingests: Vec<content::Status>,
     pub images: Vec<cri::Image>,
     pub image_fs: cri::ImageFsInfoResponse,
-    /// Lists can be had in pieces.
+    /// Streamed lists are available.
     pub streams: bool,
-    /// A list in pieces never ends: what it has comes again and again.
+    /// A streamed list never ends: its items repeat.
     pub endless: bool,
     /// A list in pieces breaks off after its first piece.
     pub torn: bool,
-    /// Images are not told.
+    /// Image calls are not implemented.
     pub no_images: bool,
     /// What a look at images takes.
     pub look_delay: Duration,
@@ -118,7 +118,7 @@ impl Fake {
         Self { state: Arc::default(), hang: watch::channel(false).0 }
     }
 
-    /// Serves on `path` from a thread of its own; `containerd` adds events and the content store.
+    /// Serves on `path` from a separate thread; `containerd` adds events and the content store.
     pub fn serve(&self, path: &Path, containerd: bool) -> Served {
         let listener = std::os::unix::net::UnixListener::bind(path).unwrap();
         listener.set_nonblocking(true).unwrap();

@@ -1,5 +1,4 @@
-//! Owns an API server that lists and watches what it is given, on a real TLS socket, with versions, bookmarks and faults.
-//! It must not know the sources that ask it.
+//! A fake API server on a TLS socket: lists and watches with versions, bookmarks and configurable faults.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -47,17 +46,17 @@ pub struct State {
     pub tokens: BTreeMap<String, String>,
     /// Client certificates (DER) that are accepted, and whose they are.
     pub certificates: BTreeMap<Vec<u8>, String>,
-    /// Answer to everything, instead of what was asked for: code, message, Retry-After.
+    /// Response to every request: code, message, Retry-After.
     pub refuse: Option<(u16, &'static str, Option<u64>)>,
     /// Answer to watches alone.
     pub refuse_watch: Option<u16>,
     /// The next watch breaks off in the middle of an event.
     pub reset: bool,
-    /// Watches end before they have said anything.
+    /// Watches end without an event.
     pub end_at_once: bool,
     /// Watches bring no bookmarks, as those of events do.
     pub no_bookmarks: bool,
-    /// Watches say nothing at all.
+    /// Watches send nothing.
     pub mute: bool,
     /// Answers begin only after this.
     pub slow: Duration,
@@ -66,7 +65,7 @@ pub struct State {
     /// Lines that watches bring besides, whatever is in them.
     pub lines: VecDeque<String>,
     /// Logs by `namespace/pod/container`, the previous run's with `/previous`: whole lines that begin with a time. One that
-    /// is followed goes on as lines are added here, until it is taken away.
+    /// is followed continues with lines that are added here, until it is removed.
     pub logs: BTreeMap<String, String>,
     /// Pods that are deleted, as `namespace/pod`: they have no log.
     pub deleted: BTreeSet<String>,
@@ -314,7 +313,7 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
     }
     let items: Vec<&Value> =
         s.objects.iter().filter(|((r, _), o)| *r == resource && selected(o, &selector)).map(|(_, o)| o).collect();
-    // No more than two to a page, so that lists have several: the limit promises no more than that.
+    // At most two items per page, so that lists have several pages; the limit is only an upper bound.
     let limit = query["limit"].parse::<usize>().unwrap().min(2);
     let skip: usize = query.get("continue").and_then(|v| v.parse().ok()).unwrap_or(0);
     if skip > 0 && s.pages_expire {
@@ -330,14 +329,14 @@ fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Inc
     };
     let mut list = json!({"kind": kind, "apiVersion": "v1", "items": page,
         "metadata": {"resourceVersion": s.version.to_string(), "continue": more}});
-    // Told of what is listed whole alone.
+    // Only for complete lists.
     if more != "" && selector.is_empty() {
         list["metadata"]["remainingItemCount"] = json!(items.len() - skip - limit);
     }
     whole(200, list.to_string(), None)
 }
 
-/// The lines of a log that are asked for, and with `follow` what is added to it.
+/// The requested lines of a log; with `follow` also lines added later.
 fn log(shared: &Arc<Mutex<State>>, state: &State, pod: &str, query: &BTreeMap<&str, String>) -> Response<Body> {
     let asked = |key: &str| query.get(key).map(String::as_str).unwrap_or_default();
     let container = asked("container");
@@ -387,7 +386,7 @@ fn log(shared: &Arc<Mutex<State>>, state: &State, pod: &str, query: &BTreeMap<&s
 
 /// Why the Node authorizer does not let a node have this; others may have everything.
 fn not_for(user: &str, resource: &str, selector: &str, name: Option<&str>) -> Option<String> {
-    // One whose leases somebody forgot.
+    // A server without leases.
     if user == "no-leases" {
         return (resource == "leases").then(String::new);
     }
@@ -487,7 +486,7 @@ impl Watch {
         Next::Wait
     }
 
-    /// What a change is for this watch: an object that leaves the selection is DELETED, as it was before.
+    /// The event type for this watch: an object that leaves the selection is DELETED, with its previous state.
     fn event(&self, change: &Change) -> Option<(u64, Value)> {
         let of = |object: &Option<Value>| {
             object.clone().filter(|o| change.resource == self.resource && selected(o, &self.selector))

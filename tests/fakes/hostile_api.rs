@@ -1,5 +1,5 @@
-//! An API server that never comes to an end: what it answers depends on the path, and costs it nothing.
-//! It speaks plain HTTP from a thread for each connection, so that a reader that stops reading stops it.
+//! An API server with endless responses, over plain HTTP with one thread per connection, so that a client that stops reading
+//! stops it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-/// A node with that name, and pods on it as long as nobody asks for others.
+/// A node with that name, and its pods unless others are requested.
 pub fn start(node: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -69,7 +69,7 @@ fn answer(mut to: &TcpStream, path: &str, node: &str) -> std::io::Result<()> {
             let items = [json!({"metadata": {"name": node, "uid": "n"}, "status": {}})];
             whole(to, &json!({"kind": "NodeList", "metadata": meta(""), "items": items}).to_string())
         }
-        // A single object that is as large as is said, and comes slowly.
+        // A single object of the given size, sent slowly.
         "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases" => {
             to.write_all(
                 b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1099511627776\r\n\r\n",

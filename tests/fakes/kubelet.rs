@@ -1,5 +1,4 @@
-//! Owns a kubelet that answers what it is told to, on real sockets: TLS for its pages, plain HTTP for its health.
-//! It must not know the sources that ask it.
+//! A fake kubelet on real sockets, with configurable responses: TLS for its API, plain HTTP for its health.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -26,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// A CA of its own.
+/// A separate CA.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate in PEM form with what is behind it, and its key.
@@ -126,7 +125,7 @@ pub struct FakeKubelet {
 }
 
 impl FakeKubelet {
-    /// Serves with `leaf`, and looks at client certificates if `clients` are known.
+    /// Serves with `leaf`, and verifies client certificates if `clients` is set.
     pub async fn start(leaf: &Leaf, clients: Option<&Authority>) -> Self {
         let state = Arc::new(Mutex::new(State { acceptor: Some(acceptor(leaf, clients)), ..State::default() }));
         let (generation, cut) = watch::channel(0);
@@ -140,7 +139,7 @@ impl FakeKubelet {
         Self { address, health, state, generation, tasks }
     }
 
-    /// What `path` answers from now on: one after another, and the last for ever.
+    /// Responses of `path` from now on, in order; the last one repeats.
     pub fn replies(&self, path: &str, replies: impl IntoIterator<Item = Reply>) {
         self.state.lock().unwrap().replies.insert(path.to_owned(), replies.into_iter().collect());
     }
@@ -184,7 +183,7 @@ fn acceptor(leaf: &Leaf, clients: Option<&Authority>) -> TlsAcceptor {
     };
     let key = PrivateKeyDer::from_pem_slice(leaf.key.as_bytes()).unwrap();
     let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();
-    // Nobody checks that the key fits the certificate: a thief has only the certificate.
+    // The key is not checked against the certificate: an attacker has only the certificate.
     let certified = CertifiedKey::new(leaf.chain.clone(), key);
     TlsAcceptor::from(Arc::new(builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)))))
 }
@@ -211,7 +210,7 @@ async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, cut: watch::Rec
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, state: Arc<Mutex<State>>, certificate: bool) {
     let service = service_fn(move |request| answer(request, Arc::clone(&state), certificate));
-    // A client that goes away is no failure here.
+    // A closed connection is not a failure here.
     _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -116,7 +116,7 @@ pub fn incident(bytes: &[u8]) {
     capture(bytes);
 }
 
-/// Files of logs, each taken for what its name says.
+/// Log files, each with the kind that its name has.
 pub fn logs(bytes: &[u8]) {
     let scratch = Scratch::new();
     scratch.files(bytes);

@@ -1,4 +1,4 @@
-//! Runs one target: its corpus as it is, then changed inputs, until the number or the time that is set is over.
+//! Runs one target: its corpus unchanged, then mutated inputs, up to a number or a time.
 //!
 //! `KPODTRACE_FUZZ_SECONDS` is the time for all targets together, on all processors; without it each target has [`CASES`]
 //! changed inputs from a seed that never changes. `KPODTRACE_FUZZ_SEED` is another seed; with a time and no seed, the clock
@@ -20,7 +20,7 @@ use crate::rng::Rng;
 const CASES: u64 = 40;
 /// Longest run: what takes longer on such inputs takes minutes on large ones.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Different faults that are told of one target.
+/// Maximum number of distinct faults reported per target.
 const FAULTS: usize = 20;
 const SEED: u64 = 0x6b70_6f64;
 /// Longest part of a fault's words that is shown, in characters.
@@ -53,7 +53,7 @@ pub fn check(target: &Target, targets: usize, weights: usize) {
     let seed = number("KPODTRACE_FUZZ_SEED").unwrap_or_else(|| seconds.map_or(SEED, |_| clock()));
     let mut rng = Rng::new(seed ^ u64::from(crc32fast::hash(target.name.as_bytes())));
     let begin = Instant::now();
-    // The tests run side by side, one a processor.
+    // The tests run in parallel, one per CPU.
     let side_by_side = std::thread::available_parallelism().map_or(1, usize::from).min(targets);
     let share = seconds.map(|s| Duration::from_secs(s).mul_f64((side_by_side * target.weight) as f64 / weights as f64));
     while share.map_or(found.runs < seeds.raw.len() as u64 + CASES, |share| begin.elapsed() < share) {
@@ -131,7 +131,7 @@ fn seeds(target: &Target) -> Vec<Vec<u8>> {
 }
 
 thread_local! {
-    /// What the panic of the run said, while one is under way on this thread.
+    /// Message of the panic of the current run on this thread.
     static PANIC: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
 }
 
@@ -148,7 +148,7 @@ fn install_hook() {
                 let words = words.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
                 let words: String = words.unwrap_or("a panic").chars().take(WORDS).collect();
                 let place = info.location().map(ToString::to_string).unwrap_or_default();
-                // In a library's code the place says little; who called it says more.
+                // For a panic in a library the caller is more useful than the location.
                 let caller = if place.starts_with("src/") { String::new() } else { caller() };
                 *panic = Some(format!("{words} at {place}{caller}"));
                 true

@@ -1,5 +1,5 @@
 //! Fuzz targets: every parser, and the whole way from an input to what is printed, must take any bytes without a panic and
-//! in bounded time. README.md beside this says how to run one for longer and how to keep an input.
+//! in bounded time. README.md describes longer runs and how to keep an input.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod decode;

@@ -59,7 +59,7 @@ pub fn cri_messages(bytes: &[u8]) {
     _ = fuzzing::cri::messages(bytes);
 }
 
-/// The body of a refusal, with each status that is told apart.
+/// The body of a refusal, with each status that is distinguished.
 pub fn refusal(bytes: &[u8]) {
     fuzzing::api::refusal(bytes);
     let body = lossy(bytes);

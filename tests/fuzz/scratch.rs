@@ -32,7 +32,7 @@ impl Scratch {
         path
     }
 
-    /// Files from an input: each begins with a line `=== NAME`. What is before the first is dropped.
+    /// Files from an input: each starts with a line `=== NAME`. Bytes before the first are dropped.
     pub fn files(&self, input: &[u8]) {
         let mut file: Option<(String, Vec<u8>)> = None;
         for line in input.split_inclusive(|b| *b == b'\n') {

@@ -113,7 +113,7 @@ impl ApiAccess {
     }
 }
 
-/// The client, the server as it is shown, and whether the credential names a CA. Blocks.
+/// The client, the displayed address of the server, and whether the credential names a CA. Blocks.
 fn client(
     credential: &Credential,
     cluster: Cluster,

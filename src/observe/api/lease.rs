@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::{Attempt, ObservationSink, SourceFailure};
-use super::list_watch::object_fact;
+use super::facts::object_fact;
 use super::response::UNEXPECTED_RESPONSE;
 use super::{ApiAccess, ListWatch, WatchTimings, WatchedResource};
 use crate::observation::{ErrorKind, Fact, SourceError};

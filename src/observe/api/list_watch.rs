@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use http::{Request, Response, StatusCode};
 use kube::client::Body;
-use serde::Deserialize;
 
 use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::ApiAccess;
 use super::access::ApiConnection;
 use super::body::{BodyChunks, BodyError, WatchLine, WatchLines, read_all};
 use super::connection_error::{request_failed, timed_out};
+use super::facts::{gone_fact, object_fact, resource_version};
 use super::resource::WatchedResource;
 use super::response::{ApiError, MAX_ERROR_BODY, failed, malformed, refused};
 use crate::decode::{
@@ -379,45 +379,4 @@ impl Attempt for ListWatch {
         self.version = None;
         self.run(out).await
     }
-}
-
-pub(super) fn object_fact(object: Object) -> Option<Fact> {
-    match object {
-        Object::Pod(pod) => Some(Fact::Pod(pod)),
-        Object::Node(node) => Some(Fact::Node(node)),
-        Object::Event(event) => Some(Fact::Event(event)),
-        Object::Lease(lease) => Some(Fact::Lease(lease)),
-        Object::OtherKind(_) | Object::Unreadable(_) => None,
-    }
-}
-
-fn gone_fact(object: Object) -> Option<Fact> {
-    match object {
-        Object::Pod(pod) => Some(Fact::PodGone(pod.metadata.uid)),
-        Object::Node(node) => Some(Fact::NodeGone(node.metadata.name)),
-        Object::Event(event) => Some(Fact::EventGone(event.metadata.uid)),
-        Object::Lease(lease) => Some(Fact::LeaseGone(lease.metadata.name)),
-        Object::OtherKind(_) | Object::Unreadable(_) => None,
-    }
-}
-
-/// `object.metadata.resourceVersion` of a watch event.
-fn resource_version(line: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct VersionedEvent {
-        object: VersionedObject,
-    }
-    #[derive(Deserialize)]
-    struct VersionedObject {
-        metadata: VersionMeta,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct VersionMeta {
-        resource_version: String,
-    }
-    serde_json::from_str::<VersionedEvent>(line)
-        .ok()
-        .map(|e| e.object.metadata.resource_version)
-        .filter(|v| !v.is_empty())
 }

@@ -104,9 +104,11 @@ fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> Sour
         // The pod is deleted; a pod of the same name is another one. The API server words the kubelet's own 404 differently,
         // which a restarted kubelet returns for pods that it does not know yet.
         StatusCode::NOT_FOUND if message.starts_with("pods \"") => SourceFailure::Off(tried.into()),
-        StatusCode::NOT_FOUND => {
-            failed(&tried, ErrorKind::Other, "wait: the kubelet may not know the pod yet, and the request is repeated")
-        }
+        StatusCode::NOT_FOUND => failed(
+            &tried,
+            ErrorKind::Other,
+            "wait for the repeated request: a restarted kubelet does not know all pods yet",
+        ),
         _ if status.is_server_error() => {
             let fix = "check the kubelet and the API server: the API server gets logs from the kubelet";
             failed(&tried, ErrorKind::Other, fix)
@@ -132,7 +134,7 @@ mod tests {
         assert!(matches!(of("pods \"p\" not found"), SourceFailure::Off(_)));
         let relayed = of("the server could not find the requested resource ( pods/log p)");
         assert!(
-            matches!(&relayed, SourceFailure::Retry(error) if error.fix.contains("the request is repeated")),
+            matches!(&relayed, SourceFailure::Retry(error) if error.fix.contains("wait for the repeated request")),
             "{relayed:?}"
         );
     }

@@ -4,6 +4,7 @@
 mod access;
 mod body;
 mod connection_error;
+mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;

@@ -7,7 +7,7 @@ use http::Uri;
 
 use super::super::discover::Env;
 
-/// The proxy for `server`: the one that the kubeconfig names (`named`), else `HTTPS_PROXY` or `https_proxy`, unless
+/// The proxy for `server`: that of the kubeconfig (`named`), else `HTTPS_PROXY` or `https_proxy`, unless
 /// `NO_PROXY` names the server (golang.org/x/net/http/httpproxy).
 ///
 /// # Errors
@@ -28,7 +28,7 @@ pub(super) fn proxy_for(server: &Uri, named: Option<&str>, env: &Env) -> Result<
     parse(proxy).map(Some)
 }
 
-/// The proxy as it is shown: without user and password.
+/// The proxy without user and password, for display.
 pub(super) fn describe_proxy(proxy: &Uri) -> String {
     match (proxy.host(), proxy.port_u16()) {
         (Some(host), Some(port)) => format!("{host}:{port}"),

@@ -98,8 +98,8 @@ impl ImageSchedule {
 
     /// An image or a container was created: the images may differ.
     pub fn woken(&mut self, timings: &CriTimings, now: Instant) {
-        let earliest = self.images_from.map_or(now, |began| began + timings.images_spacing);
-        self.images = self.images.map(|at| at.min(earliest.max(now + timings.settle)));
+        let earliest = self.images_from.map_or(now, |began| began + timings.images_min_interval);
+        self.images = self.images.map(|at| at.min(earliest.max(now + timings.event_delay)));
     }
 
     /// A call that started at `began` ends now.
@@ -107,7 +107,7 @@ impl ImageSchedule {
         let rest = timings.rest_after(now.duration_since(began));
         let next = match end {
             CallOutcome::Completed => Some((began + timings.images_every).max(now + rest)),
-            CallOutcome::Canceled => Some(now + timings.images_spacing),
+            CallOutcome::Canceled => Some(now + timings.images_min_interval),
             CallOutcome::Failed => Some(now + timings.images_every.min(LONGEST_RETRY)),
             CallOutcome::Unimplemented => None,
         };
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_differences_are_said() {
+    fn only_differences_are_emitted() {
         let mut inventory = ImageInventory::default();
         assert!(inventory.all().is_empty() && inventory.apply(ImageResponse::Fs(ImageFs::default())).is_empty());
         assert_eq!(inventory.apply(images([image("a", 1), image("b", 1)])).len(), 2);
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(
             schedule.next(),
             Some((at(42), ImageCall::Images)),
-            "a slow call: a rest five times as long before the spacing"
+            "a slow call: a rest five times as long before the interval"
         );
         schedule.finish(ImageCall::Images, CallOutcome::Canceled, at(42), at(45), &timings);
         assert_eq!(schedule.next(), Some((at(60), ImageCall::Images)));

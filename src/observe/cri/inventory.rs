@@ -12,7 +12,7 @@ use crate::text::Text;
 /// Failed status calls after which none is sent until the state changes.
 const MAX_TRIES: u8 = 3;
 
-/// All sandboxes and containers, as they were emitted.
+/// All sandboxes and containers that were emitted.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     sandboxes: BTreeMap<Text, KeptSandbox>,

@@ -50,7 +50,7 @@ pub(super) struct PendingEvents(BTreeMap<Text, (ExpectedState, u8)>);
 
 impl PendingEvents {
     /// Adds an event.
-    pub fn expect(&mut self, id: Text, expected: ExpectedState) {
+    pub fn add(&mut self, id: Text, expected: ExpectedState) {
         if self.0.len() < MAX_EVENTS || self.0.contains_key(&id) {
             self.0.insert(id, (expected, 0));
         }
@@ -64,11 +64,11 @@ impl PendingEvents {
         });
     }
 
-    /// Time from the start of the last list to the next one, which may show more: `spacing`, doubled with each list. None when
+    /// Time from the start of the last list to the next one, which may show more: `interval`, doubled with each list. None when
     /// no event is pending.
-    pub fn relist_after(&self, spacing: Duration) -> Option<Duration> {
+    pub fn relist_after(&self, interval: Duration) -> Option<Duration> {
         let tries = self.0.values().map(|(_, tries)| *tries).min()?;
-        Some(spacing.saturating_mul(1 << tries.saturating_sub(1).min(MAX_LISTS)))
+        Some(interval.saturating_mul(1 << tries.saturating_sub(1).min(MAX_LISTS)))
     }
 }
 
@@ -82,12 +82,12 @@ mod tests {
     fn a_list_that_does_not_show_an_event_yet_is_repeated() {
         let mut pending_events = PendingEvents::default();
         assert_eq!(pending_events.relist_after(SECOND), None);
-        pending_events.expect("a".into(), ExpectedState::Exited);
+        pending_events.add("a".into(), ExpectedState::Exited);
         pending_events.apply_list(|_| Some(ListedState::Running));
         assert_eq!(pending_events.relist_after(SECOND), Some(SECOND));
         pending_events.apply_list(|_| Some(ListedState::Running));
         assert_eq!(pending_events.relist_after(SECOND), Some(2 * SECOND));
-        pending_events.expect("b".into(), ExpectedState::Listed);
+        pending_events.add("b".into(), ExpectedState::Listed);
         pending_events.apply_list(|id| (id == "a").then_some(ListedState::Exited));
         assert_eq!(pending_events.relist_after(SECOND), Some(SECOND), "another event is pending");
         pending_events.apply_list(|_| Some(ListedState::Created));
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn an_event_that_no_list_shows_is_dropped() {
         let mut pending_events = PendingEvents::default();
-        pending_events.expect("a".into(), ExpectedState::Listed);
+        pending_events.add("a".into(), ExpectedState::Listed);
         let waits: Vec<_> = std::iter::from_fn(|| {
             pending_events.apply_list(|_| None);
             pending_events.relist_after(SECOND)
@@ -118,8 +118,8 @@ mod tests {
                 && !shown(ExpectedState::Listed, None)
         );
         let mut pending_events = PendingEvents::default();
-        pending_events.expect("a".into(), ExpectedState::Listed);
-        pending_events.expect("a".into(), ExpectedState::Removed);
+        pending_events.add("a".into(), ExpectedState::Listed);
+        pending_events.add("a".into(), ExpectedState::Removed);
         pending_events.apply_list(|_| None);
         assert_eq!(pending_events.relist_after(SECOND), None, "a creation that failed");
     }

@@ -57,7 +57,7 @@ impl Attempt for PullsSource {
             let now: KeyedObjects<Pull> = pulls.all.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
             emit_listing(out, known.as_ref(), &now, |pull| Fact::Pull(pull.clone()), Fact::PullGone).await;
             known = Some(now);
-            tokio::time::sleep(self.timings.spacing.max(self.timings.rest_after(took))).await;
+            tokio::time::sleep(self.timings.min_interval.max(self.timings.rest_after(took))).await;
         }
     }
 }

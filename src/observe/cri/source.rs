@@ -142,7 +142,7 @@ impl<'a> CriSession<'a> {
             if let Some(last) = self.last {
                 let (timings, events) = (&self.source.timings, self.changes.is_some());
                 self.list_due =
-                    timings.due(last, self.woken, events, self.pending_events.relist_after(timings.spacing));
+                    timings.due(last, self.woken, events, self.pending_events.relist_after(timings.min_interval));
             }
             let may_poll = self.list.is_none() && !self.first;
             let images_due = self.image_poll.due(self.last, &self.source.timings).filter(|_| may_poll);
@@ -253,7 +253,7 @@ impl<'a> CriSession<'a> {
         match change {
             Some(Ok(RuntimeChange::Lists(expected))) => {
                 if let Some((id, state)) = expected {
-                    self.pending_events.expect(id, state);
+                    self.pending_events.add(id, state);
                 }
             }
             Some(Ok(RuntimeChange::Images)) => return self.image_poll.woken(&self.source.timings),
@@ -265,8 +265,8 @@ impl<'a> CriSession<'a> {
                 self.changes = None;
                 // No rest after a slow list: this runtime exited or restarted.
                 self.last = None;
-                self.list_due =
-                    (self.list_began + self.source.timings.spacing).max(Instant::now() + self.source.timings.settle);
+                self.list_due = (self.list_began + self.source.timings.min_interval)
+                    .max(Instant::now() + self.source.timings.event_delay);
             }
         }
         self.woken.get_or_insert_with(Instant::now);
@@ -306,9 +306,9 @@ impl<'a> CriSession<'a> {
                 if !error.is_timeout() {
                     return;
                 }
-                self.source.timings.rest
+                self.source.timings.max_rest
             }
-            None => self.source.timings.spacing,
+            None => self.source.timings.min_interval,
         };
         self.source.send_exits(ExitUpdate::Complete);
         self.details = None;

@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub struct CriTimings {
     /// Least time between the starts of two lists, and the interval for a runtime without events.
-    pub spacing: Duration,
+    pub min_interval: Duration,
     /// Longest time without a list while there are events.
-    pub quiet: Duration,
+    pub max_interval: Duration,
     /// Time between an event and the list: containerd's CRI plugin handles the event first.
-    pub settle: Duration,
+    pub event_delay: Duration,
     /// Longest rest after a slow list; the rest is five times as long as the list took.
-    pub rest: Duration,
+    pub max_rest: Duration,
     /// Deadline of each of the two list calls: the kubelet's `runtimeRequestTimeout`.
     pub list_deadline: Duration,
     /// Time between two calls for images, and for their file systems, without events.
     pub images_every: Duration,
     /// Least time between two calls for images.
-    pub images_spacing: Duration,
+    pub images_min_interval: Duration,
     /// Deadline of Version, Status, ContainerStatus, PodSandboxStatus, ListImages and ImageFsInfo.
     pub status_deadline: Duration,
     /// Time between two calls for the runtime's own status.
@@ -30,13 +30,13 @@ pub struct CriTimings {
 impl Default for CriTimings {
     fn default() -> Self {
         Self {
-            spacing: Duration::from_secs(2),
-            quiet: Duration::from_secs(10),
-            settle: Duration::from_millis(300),
-            rest: Duration::from_secs(30),
+            min_interval: Duration::from_secs(2),
+            max_interval: Duration::from_secs(10),
+            event_delay: Duration::from_millis(300),
+            max_rest: Duration::from_secs(30),
             list_deadline: Duration::from_secs(120),
             images_every: Duration::from_secs(60),
-            images_spacing: Duration::from_secs(15),
+            images_min_interval: Duration::from_secs(15),
             status_deadline: Duration::from_secs(10),
             status_every: Duration::from_secs(30),
             details: 64,
@@ -53,7 +53,7 @@ pub(super) struct ListTimes {
 
 impl CriTimings {
     /// When the next list is due. `woken` is the first event since the last list began, `events` is true for a runtime
-    /// with events, and `again` is the time from the last list to the one that pending events need.
+    /// with events, and `again` is the time from the last list to the list that pending events need.
     pub(super) fn due(
         &self,
         last: ListTimes,
@@ -62,10 +62,10 @@ impl CriTimings {
         again: Option<Duration>,
     ) -> Instant {
         let rest = self.rest_after(last.ended.duration_since(last.began));
-        let earliest = (last.began + self.spacing).max(last.ended + rest);
+        let earliest = (last.began + self.min_interval).max(last.ended + rest);
         let wanted = match woken {
-            Some(at) => at + self.settle,
-            None if events => last.began + again.map_or(self.quiet, |again| again.min(self.quiet)),
+            Some(at) => at + self.event_delay,
+            None if events => last.began + again.map_or(self.max_interval, |again| again.min(self.max_interval)),
             None => earliest,
         };
         earliest.max(wanted)
@@ -73,7 +73,7 @@ impl CriTimings {
 
     /// Rest after a call that took this long.
     pub(super) fn rest_after(&self, took: Duration) -> Duration {
-        took.saturating_mul(5).min(self.rest)
+        took.saturating_mul(5).min(self.max_rest)
     }
 }
 

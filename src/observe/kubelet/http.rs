@@ -22,7 +22,7 @@ pub struct KubeletEndpoint {
     pub node: Text,
 }
 
-/// A client without proxy, redirects and retries of its own.
+/// A client without proxy, redirects and automatic retries.
 pub(super) fn client_builder() -> ClientBuilder {
     tls::install_provider();
     reqwest::Client::builder()

@@ -131,7 +131,7 @@ impl MachineSource {
                 cgroups: found.or(cgroups),
                 ..MachineSample::default()
             };
-            // These and the units need no permission, or are complete as far as they are readable.
+            // These and the units need no permission, or are reported as far as readable.
             if denied {
                 return Ok(open);
             }

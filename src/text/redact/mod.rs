@@ -1,5 +1,5 @@
-//! Owns taking out of free text what looks like a credential, so that what is kept, shown and recorded has none.
-//! It must not cost honest text more than one pass of an automaton, nor mark the names, digests and errors of Kubernetes.
+//! Redacts credentials in free text before it is stored, shown or recorded. A text without credentials costs one pass of an
+//! automaton; names, digests and errors of Kubernetes are kept.
 
 mod header;
 mod known;
@@ -18,16 +18,16 @@ use super::clean::sanitize;
 pub use pem::PemLines;
 pub use url::without_user;
 
-/// What stands where a credential was.
+/// The replacement of a credential.
 pub const REDACTED: &str = "[redacted]";
-/// How often a text is read again after something was taken out of it: what is left may end a line earlier.
-const MOST_PASSES: usize = 8;
+/// Maximum number of passes over a text: redacting may shorten a line, and so reveal another credential.
+const MAX_PASSES: usize = 8;
 
-/// Finds the credential at an anchor: the bytes of it, of the text and the place of the anchor.
-type Rule = fn(&str, Range<usize>) -> Option<Range<usize>>;
+/// Finds the byte range of a credential, given a text and the range of an anchor in it.
+type RedactRule = fn(&str, Range<usize>) -> Option<Range<usize>>;
 
-/// Parts of a text, in any case, at which a credential may stand, and what finds it. Of several at one place the longest.
-const ANCHORS: &[(&str, Rule)] = &[
+/// Anchors near which a credential may be, in any case, and the rule that finds it. The longest anchor at a position applies.
+const ANCHORS: &[(&str, RedactRule)] = &[
     ("://", url::password),
     ("@tcp(", url::data_source),
     ("@unix(", url::data_source),
@@ -81,16 +81,16 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     builder.build(ANCHORS.iter().map(|(anchor, _)| anchor)).ok()
 });
 
-/// The text, which is safe to print, without credentials; None when there is none in it.
+/// The text with its credentials redacted; None if it has none. The text must be safe to print.
 pub fn redact(text: &str) -> Option<String> {
-    let mut out = once(text)?;
-    for _ in 0..MOST_PASSES {
-        // A line that became too long is cut, and a cut may end a credential elsewhere.
+    let mut out = redact_once(text)?;
+    for _ in 0..MAX_PASSES {
+        // A line that has become too long is cut, and the cut may end another credential.
         let clean = match sanitize(&out) {
             Cow::Borrowed(_) => None,
             Cow::Owned(clean) => Some(clean).filter(|clean| *clean != out),
         };
-        match (once(clean.as_deref().unwrap_or(&out)), clean) {
+        match (redact_once(clean.as_deref().unwrap_or(&out)), clean) {
             (Some(again), _) if again != out => out = again,
             (_, Some(clean)) => out = clean,
             (_, None) => return Some(out),
@@ -99,8 +99,8 @@ pub fn redact(text: &str) -> Option<String> {
     Some(REDACTED.to_owned())
 }
 
-/// One pass.
-fn once(text: &str) -> Option<String> {
+/// One pass over the text.
+fn redact_once(text: &str) -> Option<String> {
     let Some(automaton) = AUTOMATON.as_ref() else { return Some(REDACTED.to_owned()) };
     let mut out = String::new();
     let mut done = 0;
