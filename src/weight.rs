@@ -1,23 +1,22 @@
-//! Owns how many bytes of heap a decoded value holds, computed from its lengths: what budgets of memory count.
-//! It must not do I/O or ask the allocator.
+//! Estimates of the heap memory of decoded values from their lengths, for memory budgets; and the limits of that memory.
 
 use std::collections::BTreeMap;
 
 use crate::time::Time;
 
-/// Memory that the program uses at most where nothing else is asked for (`--max-memory`), bytes.
+/// Default memory limit (`--max-memory`), bytes.
 pub const DEFAULT_MEMORY: u64 = 256 << 20;
-/// The least that can be asked for, bytes: below it hardly more than the program itself fits.
+/// Lowest memory limit, bytes: the program itself needs most of it.
 pub const LEAST_MEMORY: u64 = 96 << 20;
-/// What the allocator adds to an allocation, and rounds it up by, bytes.
+/// Overhead and rounding of one allocation, bytes.
 const ALLOCATION: usize = 16;
-/// What a map adds to each of its entries, bytes: links, and room that is not filled yet.
+/// Overhead of one map entry, bytes: links and unused capacity.
 const MAP_ENTRY: usize = 32;
 
-/// About what a struct of a keyframe takes, bytes, and a text with its counts and its place.
+/// Estimated size of a struct of a keyframe, and of a text with its counts and pointer, bytes.
 const OF_JSON: (u64, u64) = (160, 48);
 
-/// About how many bytes a keyframe's JSON takes once it is decoded: half of its strings are keys, which take nothing.
+/// Estimated size of a keyframe after decoding, bytes. Half of the strings in its JSON are keys, which need no memory.
 pub fn decoded(json: &str) -> u64 {
     let json = json.as_bytes();
     let structs = memchr::memchr_iter(b'{', json).count() as u64;
@@ -25,13 +24,13 @@ pub fn decoded(json: &str) -> u64 {
     json.len() as u64 + structs.saturating_mul(OF_JSON.0) + texts.saturating_mul(OF_JSON.1)
 }
 
-/// Something that holds memory besides its own size.
+/// A value with heap memory.
 pub trait Weigh {
-    /// Bytes of heap that it holds, rounded up.
+    /// Heap memory of the value, bytes, rounded up.
     fn heap(&self) -> usize;
 }
 
-/// An allocation of so many bytes; none is none.
+/// Size of an allocation with its overhead, bytes; 0 for none.
 pub fn allocation(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { bytes + ALLOCATION }
 }
@@ -79,7 +78,7 @@ impl<A: Weigh, B: Weigh> Weigh for (A, B) {
     }
 }
 
-/// Weighs a struct by its fields.
+/// Implements [`Weigh`] for a struct as the sum of its fields.
 macro_rules! weighs {
     ($ty:ty: $($field:ident),* $(,)?) => {
         impl $crate::weight::Weigh for $ty {
@@ -98,7 +97,7 @@ mod tests {
     use crate::text::Text;
 
     #[test]
-    fn what_is_empty_holds_nothing_and_what_is_long_its_length() {
+    fn heap_follows_the_length() {
         assert_eq!((Text::default().heap(), Vec::<Text>::new().heap(), None::<Text>.heap()), (0, 0, 0));
         let text = Text::from("x".repeat(1000));
         assert!((1000..1100).contains(&text.heap()), "{}", text.heap());

@@ -59,7 +59,7 @@ fn requests_and_limits_are_those_of_the_specs() {
     assert_eq!([of(Resource::Cpu).requested, of(Resource::Cpu).limits].map(text), ["70m", "50m"]);
     let pods = of(Resource::Pods);
     assert_eq!((text(pods.requested), text(pods.allocatable)), ("3".into(), "250".into()));
-    assert!(view.resources.iter().all(|r| r.resource != Resource::read("hugepages-2Mi")), "the node has none");
+    assert!(view.resources.iter().all(|r| r.resource != Resource::from_name("hugepages-2Mi")), "the node has none");
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Owns the kubelet's `/configz`, as far as [`KubeletConfig`] has fields for it, and the settings worth knowing as text.
-//! It must not fill in defaults: an absent setting is absent.
+//! Decodes the kubelet's `/configz`. Defaults are not filled in: an absent setting is absent.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use crate::observation::KubeletConfig;
 use crate::text::Text;
 use crate::time::parse_duration_seconds;
 
-/// Settings that are kept as text; none of them is a secret or names a file with one.
+/// Settings that are kept as text. None is a secret or the path of one.
 const KEPT: &[&str] = &[
     "cgroupDriver",
     "containerLogMaxFiles",
@@ -59,19 +58,19 @@ const KEPT: &[&str] = &[
     "systemReserved",
     "topologyManagerPolicy",
 ];
-/// Most entries kept of one setting that is a map.
+/// Most entries of a map setting.
 const MAX_ENTRIES: usize = 32;
-/// Longest value that is kept, characters.
+/// Longest value, characters; longer ones are truncated.
 const MAX_VALUE: usize = 200;
 
-/// Reads the page.
+/// Decodes the page.
 ///
 /// # Errors
-/// When the text is not a page of `/configz`.
+/// When the text is not a response of `/configz`.
 pub fn kubelet_config(json: &str) -> Result<KubeletConfig, DecodeError> {
     let page: Value = serde_json::from_str(json)?;
     let Some(Value::Object(config)) = page.get("kubeletconfig") else {
-        return Err(DecodeError::Shape("not a page of /configz"));
+        return Err(DecodeError::Shape("not a response of /configz"));
     };
     let of = |name: &str| config.get(name).unwrap_or(&Value::Null);
     let seconds = |value: &Value| value.as_str().and_then(parse_duration_seconds);
@@ -85,7 +84,7 @@ pub fn kubelet_config(json: &str) -> Result<KubeletConfig, DecodeError> {
     })
 }
 
-/// A setting as text, one that is a map entry by entry.
+/// A setting as text; a map as one setting per entry.
 fn entries(name: &str, value: &Value) -> BTreeMap<Text, Text> {
     match value {
         Value::Object(map) => {
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page() {
+    fn reads_a_page() {
         let json = r#"{"kubeletconfig":{"syncFrequency":"1m0s","maxPods":250,"serializeImagePulls":false,"podPidsLimit":-1,
             "tlsPrivateKeyFile":"/etc/key","evictionHard":{"memory.available":"100Mi"},"enforceNodeAllocatable":["pods","kube-reserved"],
             "crashLoopBackOff":{"maxContainerRestartPeriod":"5m0s"},"featureGates":{"EventedPLEG":true}}}"#;

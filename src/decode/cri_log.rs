@@ -1,5 +1,5 @@
-//! Owns the forms in which containers' output is kept and served: CRI's lines, docker's JSON lines, and lines that begin with
-//! a time. It must not hold more than one unfinished line of each stream, whatever comes in.
+//! Formats of container logs: CRI lines, docker's JSON lines, and lines with a timestamp. At most one incomplete line of each
+//! stream is in memory.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,17 @@ use crate::container_log::{LogLine, Stream};
 use crate::observation::Time;
 use crate::text::PemLines;
 
-/// Longest line that is put together, bytes: more than a [`crate::text::Text`] keeps of it.
+/// Longest assembled line, bytes: more than a [`crate::text::Text`] keeps.
 const MAX_LINE: usize = 64 << 10;
-/// What is held of a line that has not ended, bytes: runtimes cut at 16 KiB, and JSON writes a byte as six.
+/// Longest incomplete input line, bytes: runtimes split at 16 KiB, and JSON can escape a byte as six.
 const MAX_RAW: usize = 256 << 10;
 
-/// How lines are written.
+/// Format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogForm {
-    /// As a runtime keeps them: `TIME STREAM P|F TEXT`, or docker's `{"log":…,"stream":…,"time":…}`.
+    /// Log files of a runtime: `TIME STREAM P|F TEXT`, or docker's `{"log":…,"stream":…,"time":…}`.
     Kept,
-    /// As API server and kubelet serve them with `timestamps=true`: `TIME TEXT`.
+    /// Responses of API server and kubelet with `timestamps=true`: `TIME TEXT`.
     Served,
 }
 
@@ -27,39 +27,39 @@ pub enum LogForm {
 struct LinePiece<'a> {
     at: Time,
     stream: Stream,
-    /// The line ends here.
+    /// The last piece of the line.
     whole: bool,
     text: std::borrow::Cow<'a, str>,
 }
 
-/// A line of which only the begin has come.
+/// A line of which only the first pieces were read.
 #[derive(Debug)]
 struct OpenLine {
     stream: Stream,
     at: Time,
     text: String,
-    /// A piece found no room; what follows stands behind a hole.
+    /// A piece was dropped: the following pieces are dropped too.
     full: bool,
 }
 
-/// Puts lines together from what comes in pieces of any length.
+/// Assembles lines from chunks of any length.
 #[derive(Debug)]
 pub struct LogDecoder {
     form: LogForm,
-    /// What came behind the last line feed.
+    /// Bytes after the last line feed.
     raw: Vec<u8>,
     open: Vec<OpenLine>,
-    /// Private keys that the streams print line by line: standard output, standard error, not told.
+    /// Redaction of private keys that are printed line by line: standard output, standard error, unknown stream.
     keys: [PemLines; 3],
 }
 
 impl LogDecoder {
-    /// Of lines in that form.
+    /// A decoder of lines in that format.
     pub fn new(form: LogForm) -> Self {
         Self { form, raw: Vec::new(), open: Vec::new(), keys: <[PemLines; 3]>::default() }
     }
 
-    /// Takes bytes in; gives the lines that end in them to `out`.
+    /// Reads bytes, and adds the complete lines to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<LogLine>) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|b| *b == b'\n') {
@@ -76,7 +76,7 @@ impl LogDecoder {
         self.hold(rest);
     }
 
-    /// Nothing more comes: what was not ended is a line all the same, as the last words of a panic may be.
+    /// Ends the input: an incomplete line is a line too, such as the end of a panic.
     pub fn end(&mut self, out: &mut Vec<LogLine>) {
         let raw = std::mem::take(&mut self.raw);
         if !raw.is_empty() {
@@ -85,25 +85,25 @@ impl LogDecoder {
         self.end_pieces(out);
     }
 
-    /// The pieces that have come are lines as they are: what waits for input ends no line.
+    /// Adds incomplete lines as they are: a prompt has no line end.
     pub fn end_pieces(&mut self, out: &mut Vec<LogLine>) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by(|a, b| (a.at, a.stream, &a.text).cmp(&(b.at, b.stream, &b.text)));
         open.iter().for_each(|o| self.show(Some(o.at), o.stream, &o.text, out));
     }
 
-    /// Pieces have come of lines that have not ended.
+    /// True with incomplete lines.
     pub fn has_pieces(&self) -> bool {
         !self.open.is_empty()
     }
 
     fn hold(&mut self, part: &[u8]) {
-        // Of a line that is too long the begin is shown.
+        // Of a line above the limit the start is kept.
         let room = MAX_RAW.saturating_sub(self.raw.len()).min(part.len());
         self.raw.extend_from_slice(part.get(..room).unwrap_or_default());
     }
 
-    /// Adds a line without what belongs to a private key in it; a key whose footer it is may have lost its header.
+    /// Adds a line with private keys redacted; the header of a key can be missing before its footer.
     fn show(&mut self, at: Option<Time>, stream: Stream, text: &str, out: &mut Vec<LogLine>) {
         let [output, error, unknown] = &mut self.keys;
         let keys = match stream {
@@ -119,7 +119,7 @@ impl LogDecoder {
         let line = String::from_utf8_lossy(raw);
         let line = line.strip_suffix('\r').unwrap_or(&line);
         let Some(piece) = piece(line, self.form) else {
-            // A file that was damaged says more than one that seems to end.
+            // Show damaged lines: they are evidence too.
             if !line.is_empty() {
                 self.show(None, Stream::Unknown, line, out);
             }
@@ -153,12 +153,11 @@ impl OpenLine {
     }
 }
 
-/// Where a line begins in `bytes`, which are cut out of a log: behind the first that is seen to end there. What stands
-/// before belongs to what precedes.
+/// Offset of the first complete line in `bytes`, a part of a log: after the first line that is known to end in it.
 pub fn first_begin(bytes: &[u8]) -> usize {
     let mut begin = 0;
     let mut first = None;
-    // The first line has lost its begin.
+    // The start of the first line is missing.
     for (i, _) in bytes.iter().enumerate().filter(|(_, b)| **b == b'\n') {
         let line = bytes.get(begin..i).unwrap_or_default();
         begin = i + 1;
@@ -225,8 +224,8 @@ fn stream(name: &str) -> Option<Stream> {
     }
 }
 
-/// The last `most` lines of `bytes`, which are the end of a file; with `cut` the first line has lost its begin. Pieces of one
-/// line are one line again, at the time of the last; empty lines do not count, nor what is of another form.
+/// The last `most` lines of `bytes`, the end of a file; with `cut` the start of the first line is missing. Pieces are joined to a
+/// line with the time of the last piece. Empty lines and lines in another format are skipped.
 pub fn cri_log(bytes: &[u8], cut: bool, most: usize) -> Vec<(Time, String)> {
     let whole = match bytes.iter().position(|b| *b == b'\n') {
         Some(end) if cut => bytes.get(end + 1..).unwrap_or_default(),
@@ -277,17 +276,17 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_lines_and_none_of_another_form() {
+    fn keeps_the_last_lines_in_the_format() {
         let log = "02T09:00:00Z stdout F cut\n2026-03-02T09:00:01Z stdout X a\n2026-03-02T09:00:01Z journal F a\nplain\n\
                    2026-03-02T09:00:01Z stdout F:more b\n2026-03-02T09:00:02Z stdout F c\n";
         assert_eq!(texts(log, true, 20), ["b", "c"]);
         assert_eq!(texts(log, false, 1), ["c"]);
-        assert!(texts("2026-03-02T09:00:02Z stdout F c\n", true, 20).is_empty(), "its begin is lost");
+        assert!(texts("2026-03-02T09:00:02Z stdout F c\n", true, 20).is_empty(), "its start is missing");
         assert_eq!(cri_log(b"2026-03-02T09:00:02Z stdout F \xff\n", false, 1)[0].1, "\u{fffd}");
     }
 
     #[test]
-    fn the_stream_is_kept_and_what_is_damaged_is_shown() {
+    fn streams_are_kept_and_damaged_lines_are_shown() {
         let line = |at: &str, stream, text: &str| (Some(format!("2026-03-02T09:00:0{at}Z")), stream, text.to_owned());
         let found = decoded(LogForm::Kept, &[LOG.as_bytes(), b"\n\0\0\0\nplain"]);
         let damaged = [(None, Stream::Unknown, "␀␀␀".to_owned()), (None, Stream::Unknown, "plain".to_owned())];
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_docker_and_lines_that_are_served() {
+    fn decodes_docker_lines_and_served_lines() {
         let docker = concat!(
             r#"{"log":"\u001b[31mone","stream":"stdout","time":"2026-03-02T09:00:00Z"}"#,
             "\n",
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_without_an_end_is_not_held() {
+    fn memory_is_bounded_without_line_ends() {
         let (mut decoder, mut out) = (LogDecoder::new(LogForm::Kept), Vec::new());
         for _ in 0..100 {
             decoder.push(&[b'x'; 65536], &mut out);
@@ -326,7 +325,7 @@ mod tests {
             decoder.push(b"2026-03-02T09:00:00Z stdout P ", &mut out);
         }
         decoder.push(b"\n2026-03-02T09:00:00Z stdout F end\n", &mut out);
-        assert!(out.len() == 2 && out[0].text.starts_with("xxxx"), "the begin of it is shown");
+        assert!(out.len() == 2 && out[0].text.starts_with("xxxx"), "the start of it is shown");
         assert_eq!(out[1].text, "end");
         let served = format!("2026-03-02T09:00:00Z begin {}", "z".repeat(MAX_RAW));
         for news in [b"\n".as_slice(), b""] {
@@ -336,22 +335,25 @@ mod tests {
         let piece = format!("2026-03-02T09:00:00Z stdout P {}\n", "y".repeat(16384));
         (0..1000).for_each(|_| decoder.push(piece.as_bytes(), &mut out));
         decoder.push(b"2026-03-02T09:00:00Z stdout P small\n", &mut out);
-        assert!(decoder.open[0].text.len() <= MAX_LINE && !decoder.open[0].text.contains("small"), "behind a hole");
+        assert!(
+            decoder.open[0].text.len() <= MAX_LINE && !decoder.open[0].text.contains("small"),
+            "after a dropped piece"
+        );
     }
 
     #[test]
-    fn a_chunk_begins_where_a_line_does() {
+    fn a_chunk_starts_at_a_line() {
         let at = |log: &'static str| &log[first_begin(log.as_bytes())..];
         assert_eq!(at("cut\n2026-03-02T09:00:00Z stdout F a\nb\n"), "b\n");
         let pieces = "t\n2026-03-02T09:00:00Z stdout P a\n2026-03-02T09:00:00Z stdout F b\nrest";
         assert_eq!(at(pieces), "rest");
-        assert_eq!(at("cut\nrest"), "rest", "none is seen to end");
+        assert_eq!(at("cut\nrest"), "rest", "no line is complete");
         assert_eq!(at("nothing"), "nothing");
     }
 
     proptest! {
         #[test]
-        fn cut_anywhere_the_lines_are_the_same(cut in proptest::collection::vec(0usize..160, 0..6)) {
+        fn any_chunks_give_the_same_lines(cut in proptest::collection::vec(0usize..160, 0..6)) {
             let mut cut: Vec<usize> = cut.into_iter().map(|c| c.min(LOG.len())).chain([0, LOG.len()]).collect();
             cut.sort_unstable();
             let pieces: Vec<&[u8]> = cut.windows(2).map(|w| &LOG.as_bytes()[w[0]..w[1]]).collect();

@@ -1,5 +1,4 @@
-//! Owns taking a Kubernetes list apart while it comes in: item by item, never the whole list at once.
-//! It must not decode an item, nor hold more than one item and the list's own few fields.
+//! Splits a Kubernetes list into its items while it is received. At most one item and the other fields of the list are in memory.
 
 use serde::Deserialize;
 
@@ -7,10 +6,10 @@ use super::{DecodeError, nullable};
 
 /// Longest item, bytes: an object is at most 1.5 MiB in etcd, and JSON is longer.
 pub const MAX_ITEM: usize = 4 << 20;
-/// Longest text of a list besides its items, bytes.
+/// Longest text of a list without its items, bytes.
 const MAX_HEAD: usize = 256 << 10;
 
-/// What a list says besides its items.
+/// The fields of a list besides its items.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ListHead {
     /// `PodList`, `List`.
@@ -25,42 +24,42 @@ pub struct ListHead {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ListMeta {
-    /// The version that the list shows.
+    /// Resource version of the list.
     #[serde(deserialize_with = "nullable")]
     pub resource_version: String,
-    /// Where the next page begins; empty on the last.
+    /// Token of the next page; empty on the last.
     #[serde(rename = "continue", deserialize_with = "nullable")]
     pub more: String,
-    /// How many items follow on later pages, where the server says so.
+    /// Number of items on later pages, if the server reports it.
     pub remaining_item_count: Option<u64>,
 }
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListItem<'a> {
-    /// Its JSON, not yet looked at.
+    /// JSON that is not validated.
     Json(&'a [u8]),
-    /// Longer than [`MAX_ITEM`]; it was not kept.
+    /// Dropped: longer than [`MAX_ITEM`].
     TooLong,
 }
 
-/// Takes a list apart. JSON that is none is found out when an item or the head is decoded.
+/// Splits a list. Invalid JSON is detected when an item or the head is decoded.
 #[derive(Debug)]
 pub struct ListSplitter {
     /// Longest head, bytes.
-    most: usize,
-    /// Everything but the items: what is left is a list without any.
+    max_head: usize,
+    /// The list without its items: valid JSON with an empty list.
     head: Vec<u8>,
     item: Vec<u8>,
     too_long: bool,
     depth: usize,
     place: SplitterState,
     string: Option<Escape>,
-    /// Where the last string of the outermost object begins in `head`.
+    /// Offset in `head` of the last string in the outermost object.
     key: usize,
 }
 
-/// In a string: whether the next byte is escaped.
+/// State in a string: is the next byte escaped?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escape {
     No,
@@ -69,41 +68,41 @@ enum Escape {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SplitterState {
-    /// Before the items, or behind them.
+    /// Before or after the items.
     #[default]
     Head,
     /// The key `items` was read; its value follows.
     Key,
-    /// In the array, between two items.
+    /// Between two items of the array.
     Between,
     /// In an item.
     Item,
 }
 
-/// The key, as every encoder writes it.
+/// The key of the items, as every encoder writes it.
 const ITEMS: &[u8] = b"\"items\"";
 
 impl Default for ListSplitter {
     fn default() -> Self {
-        Self::with_head(MAX_HEAD)
+        Self::with_max_head(MAX_HEAD)
     }
 }
 
 impl ListSplitter {
-    /// With another longest text besides the items, bytes: of what may be a single object, that object.
-    pub fn with_head(most: usize) -> Self {
+    /// A splitter with another limit for the text besides the items, bytes: the limit of a single object that is not a list.
+    pub fn with_max_head(max_head: usize) -> Self {
         let (head, item) = (Vec::new(), Vec::new());
-        Self { most, head, item, too_long: false, depth: 0, place: SplitterState::Head, string: None, key: 0 }
+        Self { max_head, head, item, too_long: false, depth: 0, place: SplitterState::Head, string: None, key: 0 }
     }
 
-    /// Takes the next bytes, and hands over each item that is complete.
+    /// Reads the next bytes, and passes each complete item to `take`.
     ///
     /// # Errors
-    /// When this is no list that a Kubernetes server writes.
+    /// When the text is not a list of a Kubernetes server.
     pub fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(ListItem<'_>)) -> Result<(), DecodeError> {
         while let Some((&byte, rest)) = bytes.split_first() {
             if let Some(escape) = self.string {
-                // Most of a list is text.
+                // The largest part of a list is strings.
                 let plain = match escape {
                     Escape::Yes => 1,
                     Escape::No => memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len()),
@@ -130,7 +129,7 @@ impl ListSplitter {
         Ok(())
     }
 
-    /// One byte outside of strings.
+    /// Reads one byte outside of strings.
     fn structure(&mut self, byte: u8, take: &mut impl FnMut(ListItem<'_>)) -> Result<(), DecodeError> {
         if byte.is_ascii_whitespace() {
             return if self.place == SplitterState::Between { Ok(()) } else { self.keep(&[byte]) };
@@ -146,7 +145,7 @@ impl ListSplitter {
             SplitterState::Between if byte == b',' => return Ok(()),
             SplitterState::Between if byte == b']' => self.place = SplitterState::Head,
             SplitterState::Between => self.place = SplitterState::Item,
-            // A number or a word ends with the comma behind it.
+            // A comma ends a number or a literal.
             SplitterState::Item if self.depth == 2 && matches!(byte, b',' | b']') => {
                 self.end_item(take);
                 if byte == b',' {
@@ -184,7 +183,7 @@ impl ListSplitter {
                 (self.too_long, self.item) = (true, Vec::new());
             }
             SplitterState::Item => self.item.extend_from_slice(bytes),
-            _ if self.head.len() + bytes.len() > self.most => {
+            _ if self.head.len() + bytes.len() > self.max_head => {
                 return Err(DecodeError::Shape("not a list of Kubernetes objects"));
             }
             _ => self.head.extend_from_slice(bytes),
@@ -196,11 +195,11 @@ impl ListSplitter {
         take(if self.too_long { ListItem::TooLong } else { ListItem::Json(&self.item) });
         (self.too_long, self.place) = (false, SplitterState::Between);
         self.item.clear();
-        // One that is large should not hold its room for the rest of the list.
+        // Free the memory of a large item.
         self.item.shrink_to(64 << 10);
     }
 
-    /// The kind, while items come: servers write it before them.
+    /// The kind of the list, once items are read: servers write it before them.
     pub fn kind(&self) -> Option<String> {
         if self.place == SplitterState::Head {
             return None;
@@ -209,27 +208,27 @@ impl ListSplitter {
         struct ListKindOnly {
             kind: String,
         }
-        // What was read so far, ended.
+        // The head so far, closed.
         let mut head = self.head.clone();
         head.extend_from_slice(b"]}");
         serde_json::from_slice::<ListKindOnly>(&head).ok().map(|head| head.kind)
     }
 
-    /// What the list says besides its items, as far as it was read.
+    /// The fields of the list that are read so far.
     pub fn head_so_far(mut self) -> ListHead {
         self.head.extend_from_slice(b"]}");
         serde_json::from_slice(&self.head).unwrap_or_default()
     }
 
-    /// The list is over; its JSON without its items. What was no list is there as it was.
+    /// Ends the list. Returns its JSON without its items, or the whole JSON of another object.
     pub fn finish_raw(self) -> Vec<u8> {
         self.head
     }
 
-    /// The list is over; what it says besides its items.
+    /// Ends the list. Returns its fields besides the items.
     ///
     /// # Errors
-    /// When it was no whole JSON object.
+    /// When it is not a complete JSON object.
     pub fn finish(self) -> Result<ListHead, DecodeError> {
         Ok(serde_json::from_slice(&self.head)?)
     }
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_and_its_head() {
+    fn splits_a_page_and_its_head() {
         let page = br#" {"kind":"PodList","metadata":{"resourceVersion":"7","continue":"c","remainingItemCount":3,"items":[1]},
             "items" : [ {"a":"]},{\"\\"} , 5,"x\"",[[],{}] ],"z":{"items":[9]}} "#;
         let (head, items) = split(&[page]).unwrap();
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_costs_itself_alone_and_takes_no_room() {
+    fn items_above_the_limit_are_dropped() {
         let long = format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_ITEM));
         let page = format!("{{\"kind\":\"PodList\",\"items\":[1,{long},2]}}");
         let pieces: Vec<&[u8]> = page.as_bytes().chunks(1 << 16).collect();
@@ -282,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cut_anywhere_it_is_what_serde_reads(
+        fn any_chunks_give_the_items_of_serde(
             items in proptest::collection::vec("\\PC{0,12}", 0..5), pretty in any::<bool>(),
             cut in proptest::collection::vec(0usize..400, 0..6)
         ) {

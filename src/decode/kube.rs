@@ -1,5 +1,4 @@
-//! Owns Kubernetes lists and watch events in JSON, item by item, so that one odd item does not cost the others.
-//! It must not decode an object beyond its slim type.
+//! Kubernetes lists and watch events in JSON, decoded item by item: an invalid item does not affect the others.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,7 +7,7 @@ use super::items::{ListItem, ListSplitter};
 use super::{DecodeError, nullable};
 use crate::objects::{Event, Lease, Node, Pod};
 
-/// One item of a list.
+/// A decoded object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Object {
     /// A pod.
@@ -19,13 +18,13 @@ pub enum Object {
     Event(Box<Event>),
     /// A lease.
     Lease(Box<Lease>),
-    /// Of a kind that is not used here.
+    /// An object of an unused kind.
     OtherKind(String),
-    /// Of a kind that is used, but it could not be read.
+    /// An object of a used kind that could not be decoded.
     Unreadable(DecodeError),
 }
 
-/// Items of a `List`, `PodList`, `NodeList`, `EventList` or `LeaseList`, or the one object that the text is.
+/// Decodes the items of a `List`, `PodList`, `NodeList`, `EventList` or `LeaseList`, or a single object.
 ///
 /// # Errors
 /// When the text is not a Kubernetes object.
@@ -35,12 +34,12 @@ pub fn objects(json: &str) -> Result<Vec<Object>, DecodeError> {
     Ok(if kind.ends_with("List") { all } else { vec![object(json, &kind)] })
 }
 
-/// The items of a list, one after another; gives the kind of the list, or of the one object that the text is.
+/// Decodes the items of a list one by one. Returns the kind of the list, or of a single object.
 ///
 /// # Errors
 /// When the text is not a Kubernetes object.
 fn each_object(json: &str, take: &mut impl FnMut(Object)) -> Result<String, DecodeError> {
-    // The kind may stand behind the items.
+    // The kind can come after the items.
     #[derive(Deserialize)]
     struct ListKind {
         kind: String,
@@ -54,18 +53,18 @@ fn each_object(json: &str, take: &mut impl FnMut(Object)) -> Result<String, Deco
     Ok(kind)
 }
 
-/// One item of a list that was taken apart; `listed` is the kind of what does not say its own.
+/// Decodes one item of a split list; `listed` is the kind of items without one.
 pub fn item(item: ListItem<'_>, listed: &str) -> Object {
     match item {
         ListItem::TooLong => Object::Unreadable(DecodeError::TooLarge),
         ListItem::Json(json) => match std::str::from_utf8(json) {
             Ok(json) => object(json, listed),
-            Err(_) => Object::Unreadable(DecodeError::Shape("an object that is not UTF-8")),
+            Err(_) => Object::Unreadable(DecodeError::Shape("object that is not UTF-8")),
         },
     }
 }
 
-/// Items of a typed list carry no kind of their own.
+/// Decodes an object; items of a typed list have no kind, and use `listed`.
 fn object(json: &str, listed: &str) -> Object {
     #[derive(Deserialize)]
     struct ObjectKind {
@@ -95,22 +94,22 @@ pub enum WatchEvent {
     Gone(Object),
     /// BOOKMARK.
     Bookmark {
-        /// It ends the initial listing.
+        /// The end of the initial list (`k8s.io/initial-events-end`).
         listed: bool,
     },
-    /// ERROR: the watch must begin anew.
+    /// ERROR: a new watch is needed.
     Error {
-        /// The code of the status; 410 when the version is too old, 0 when there is none.
+        /// Code of the status; 410 if the resource version is too old, 0 without one.
         code: i64,
-        /// The message of the status.
+        /// Message of the status.
         message: String,
     },
 }
 
-/// Reads one watch event.
+/// Decodes one watch event.
 ///
 /// # Errors
-/// When the text is not a watch event, or its object is not readable.
+/// When the text is not a watch event, or its object cannot be decoded.
 pub fn watch_event(json: &str) -> Result<WatchEvent, DecodeError> {
     #[derive(Deserialize)]
     struct RawWatchEvent<'a> {

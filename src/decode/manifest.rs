@@ -1,14 +1,13 @@
-//! Owns reading the manifest of a static pod, YAML or JSON.
-//! It must not keep more than the names of the pod and its containers.
+//! Decodes the manifest of a static pod, YAML or JSON: the names of the pod and its containers.
 
 use serde::Deserialize;
 
-/// A pod's manifest, as far as it is kept.
+/// The names in the manifest of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Namespace; `default` where the manifest names none.
+    /// Namespace; `default` if the manifest has none.
     pub namespace: String,
-    /// Name as it is written, without the node's.
+    /// Name in the manifest, without the suffix of the node.
     pub name: String,
     /// Init containers, then app containers.
     pub containers: Vec<String>,
@@ -42,7 +41,7 @@ struct ManifestContainer {
     name: String,
 }
 
-/// Reads a manifest; nothing when it is not that of one pod.
+/// Decodes a manifest; None if it is not that of one pod.
 pub fn manifest(text: &str) -> Option<Manifest> {
     let pod: ManifestPod = serde_saphyr::from_str(text).ok()?;
     let containers = pod.spec.init_containers.into_iter().flatten().chain(pod.spec.containers);
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifests_of_one_pod() {
+    fn decodes_manifests_of_one_pod() {
         let yaml = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: etcd\n  namespace: kube-system\n  labels: {tier: x}\nspec:\n  \
                     initContainers: [{name: wait}]\n  containers:\n  - name: etcd\n    image: e:1\n    env: [{name: A, value: b}]\n";
         let read = manifest(yaml).unwrap();

@@ -1,5 +1,4 @@
-//! Owns the reading of the Prometheus text format, as far as the few families of [`Scrape`] need it.
-//! It must not keep a family that `Scrape` has no field for, nor fail on a line it does not understand.
+//! Decodes the Prometheus text format for the metric families of [`Scrape`]. Other lines are skipped.
 
 use std::borrow::Cow;
 
@@ -7,19 +6,19 @@ use super::DecodeError;
 use crate::observation::{Bucket, Histogram, Scrape};
 use crate::text::Text;
 
-/// Most kinds of runtime operation that are kept.
+/// Most runtime operation types that are kept.
 const MAX_OPERATIONS: usize = 256;
-/// Most states of pod workers that are kept; there are nine.
+/// Most states of pod workers that are kept; the kubelet has nine.
 const MAX_WORKING: usize = 32;
-/// Largest count that is believed: above it the numbers of the text format are no whole numbers any more (2^53).
+/// Largest valid count, 2^53: above it the floating-point numbers of the text format are not exact.
 const MAX_COUNT: f64 = 9_007_199_254_740_992.0;
 /// Most buckets that are kept of one histogram.
 const MAX_BUCKETS: usize = 128;
 
-/// Reads a whole page.
+/// Decodes a whole page.
 ///
 /// # Errors
-/// When not one line of it is a sample: then it is an error text, not a page of metrics.
+/// When no line is a sample: the text is an error message, not a page of metrics.
 pub fn scrape(page: &str) -> Result<Scrape, DecodeError> {
     let mut builder = ScrapeBuilder::default();
     for line in page.lines() {
@@ -28,7 +27,7 @@ pub fn scrape(page: &str) -> Result<Scrape, DecodeError> {
     builder.finish()
 }
 
-/// Reads a page line by line, so that a page of megabytes need not be held.
+/// Decodes a page line by line, so that a page of megabytes is not kept in memory.
 #[derive(Debug, Default)]
 pub struct ScrapeBuilder {
     scrape: Scrape,
@@ -36,7 +35,7 @@ pub struct ScrapeBuilder {
 }
 
 impl ScrapeBuilder {
-    /// Takes the next line, without its line feed.
+    /// Reads the next line, without its line feed.
     pub fn line(&mut self, line: &str) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -89,10 +88,10 @@ impl ScrapeBuilder {
         }
     }
 
-    /// The page is complete.
+    /// Ends the page.
     ///
     /// # Errors
-    /// When not one line was a sample.
+    /// When no line was a sample.
     pub fn finish(mut self) -> Result<Scrape, DecodeError> {
         if !self.samples {
             return Err(DecodeError::Shape("not a page of metrics"));
@@ -133,7 +132,7 @@ fn add(histogram: &mut Histogram, part: &str, labels: &str, value: f64) {
     }
 }
 
-/// Name, the text between the braces, value. What follows the value (a time) is not used.
+/// Name, text between the braces, value. The timestamp after the value is not used.
 fn sample(line: &str) -> Option<(&str, &str, f64)> {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))?;
     let (name, rest) = line.split_at(end);
@@ -164,7 +163,7 @@ fn closing_brace(s: &str) -> Option<usize> {
     None
 }
 
-/// The value of one label, with its escapes undone.
+/// The unescaped value of one label.
 fn label<'a>(mut labels: &'a str, name: &str) -> Option<Cow<'a, str>> {
     loop {
         let (key, rest) = labels.split_once('=')?;
@@ -209,12 +208,12 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Numbers that JSON cannot hold are absent.
+/// The value, unless JSON has no such number.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// A count: what a counter of 64 bits cannot hold exactly is none.
+/// The value as a count; None if it is not exact.
 fn whole(value: f64) -> Option<u64> {
     (0.0..=MAX_COUNT).contains(&value).then_some(value as u64)
 }
@@ -224,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page() {
+    fn reads_a_page() {
         let page = r#"# HELP x y
 # TYPE x histogram
 kubelet_pleg_relist_duration_seconds_bucket{le="0.01"} 3
@@ -265,7 +264,7 @@ kubelet_pleg_discard_events{ 5
     }
 
     #[test]
-    fn what_no_counter_holds_is_no_number() {
+    fn invalid_counts_are_absent() {
         for bad in ["NaN", "+Inf", "-Inf", "-1", "1e300", "9007199254740994", "nan", "inf"] {
             let page = format!(
                 "kubelet_pleg_relist_duration_seconds_count 4\nkubelet_pleg_relist_duration_seconds_count {bad}\n\

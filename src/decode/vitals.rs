@@ -1,9 +1,9 @@
-//! Owns the reading of the kernel's small text files: `/proc/meminfo`, `stat`, `pressure/*`, `vmstat`, `memory.stat`.
-//! It must not read a file, nor fail for a line that a later kernel adds.
+//! Decodes text files of the kernel: `/proc/meminfo`, `stat`, `pressure/*`, `vmstat`, `loadavg`, and `memory.stat`. Unknown lines
+//! are skipped.
 
 use crate::observation::{CpuTicks, MemoryInfo, Pressure};
 
-/// `/proc/meminfo`, kibibytes a line.
+/// Decodes `/proc/meminfo`, whose values are in KiB.
 pub fn memory_info(text: &str) -> Option<MemoryInfo> {
     let of = |name: &str| {
         let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
@@ -14,7 +14,7 @@ pub fn memory_info(text: &str) -> Option<MemoryInfo> {
     Some(MemoryInfo { total, available })
 }
 
-/// The line of all processors: user, nice, system, idle, iowait, irq, softirq, steal, and guests, which are in user.
+/// The line of all CPUs in `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; guest times are part of user.
 pub fn cpu_ticks(stat: &str) -> Option<CpuTicks> {
     let line = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|n| n.parse().ok()).take(8).collect();
@@ -23,7 +23,7 @@ pub fn cpu_ticks(stat: &str) -> Option<CpuTicks> {
     Some(CpuTicks { busy: all.saturating_sub(idle), all })
 }
 
-/// One file of `/proc/pressure`.
+/// Decodes one file of `/proc/pressure`.
 pub fn pressure(text: &str) -> Option<Pressure> {
     let line = |kind: &str| {
         let line = text.lines().find_map(|l| l.strip_prefix(kind)?.strip_prefix(' '))?;
@@ -36,12 +36,12 @@ pub fn pressure(text: &str) -> Option<Pressure> {
     Some(Pressure { some: line("some")?, full: line("full") })
 }
 
-/// The number behind `name` in a file of names and numbers: `/proc/vmstat`, `memory.stat`, `memory.events`.
+/// The value of `name` in a file of names and numbers: `/proc/vmstat`, `memory.stat`, `memory.events`.
 pub fn counter(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// Threads that exist: behind the stroke in the fourth field of `/proc/loadavg`.
+/// Number of threads: after the slash in the fourth field of `/proc/loadavg`.
 pub fn threads(loadavg: &str) -> Option<u64> {
     loadavg.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_of_a_kernel() {
+    fn reads_the_files() {
         let meminfo = "MemTotal:        3894908 kB\nMemFree:          204800 kB\nMemAvailable:    2000000 kB\n\
                        Active(file):     700000 kB\nInactive(file):   102400 kB\n";
         let memory = memory_info(meminfo).unwrap();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_such_a_file_is_nothing() {
+    fn invalid_text_gives_none() {
         for text in [
             "",
             "\n\n",

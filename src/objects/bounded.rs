@@ -1,5 +1,4 @@
-//! Owns a list in an object of which only the first entries are kept; the others are counted.
-//! It must not hold more than its bound, at no time: what is left out is dropped while it is read.
+//! A list with a bound: the first entries are kept, the others are summarized. The bound holds also during decoding.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,25 +12,25 @@ use crate::weight::Weigh;
 
 /// An entry of a bounded list.
 pub trait BoundedEntry: Sized {
-    /// What stays known of the entries that are left out.
+    /// Summary of the entries that are left out.
     type Summary: OmittedSummary;
 
-    /// Adds an entry that is left out to the rest.
+    /// Adds this entry to the summary of those left out.
     fn fold(self, rest: &mut Self::Summary);
 
-    /// True for an entry that takes the place of another one when the list is full.
+    /// True for an entry that replaces another one when the list is full.
     fn is_essential(&self) -> bool {
         false
     }
 }
 
-/// What stays known of entries that are left out.
+/// Summary of the entries that are left out.
 pub trait OmittedSummary: Clone + Default + fmt::Debug + PartialEq + Serialize + DeserializeOwned {
-    /// How many they are.
+    /// Number of entries.
     fn count(&self) -> u64;
 }
 
-/// How many entries are left out, where nothing else of them matters.
+/// The number of entries that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OmittedCount {
@@ -45,15 +44,15 @@ impl OmittedSummary for OmittedCount {
 }
 
 impl OmittedCount {
-    /// One more.
+    /// Counts one more.
     pub fn add(&mut self) {
         self.count = self.count.saturating_add(1);
     }
 }
 
-/// The first `MOST` entries of a list, and what is known of the others.
+/// The first `MOST` entries of a list, and a summary of the others.
 ///
-/// As JSON it is a list while nothing is left out, as in the API; else an object with the entries in `kept` and the others in
+/// In JSON it is a list as in the API if no entry is left out, else an object with the entries in `kept` and the summary in
 /// `rest`.
 #[derive(Clone, PartialEq)]
 pub struct Bounded<T: BoundedEntry, const MOST: usize> {
@@ -62,7 +61,7 @@ pub struct Bounded<T: BoundedEntry, const MOST: usize> {
 }
 
 impl<T: BoundedEntry, const MOST: usize> Bounded<T, MOST> {
-    /// Adds an entry behind the others.
+    /// Adds an entry at the end.
     pub fn push(&mut self, mut entry: T) {
         if self.kept.len() < MOST {
             return self.kept.push(entry);
@@ -76,17 +75,17 @@ impl<T: BoundedEntry, const MOST: usize> Bounded<T, MOST> {
         entry.fold(&mut self.rest);
     }
 
-    /// What is known of the entries that are left out.
+    /// The summary of the entries that are left out.
     pub fn rest(&self) -> &T::Summary {
         &self.rest
     }
 
-    /// How many entries there are, kept or not. `len` counts those that are kept.
+    /// Number of entries, kept or left out. `len` is the number of kept ones.
     pub fn total(&self) -> u64 {
         (self.kept.len() as u64).saturating_add(self.rest.count())
     }
 
-    /// The entries as words, with the number of those that are left out: `a, b and 3 more`.
+    /// The entries as text, with the number of those left out: `a, b and 3 more`.
     pub fn joined<'a>(&'a self, word: impl Fn(&'a T) -> &'a str) -> String {
         let words: Vec<&str> = self.kept.iter().map(word).collect();
         let more =
@@ -94,21 +93,21 @@ impl<T: BoundedEntry, const MOST: usize> Bounded<T, MOST> {
         words.join(", ") + &more
     }
 
-    /// What is left out, in words; None when nothing is. `plural` names the entries.
+    /// The number of entries left out; None if there are none. `plural` names the entries.
     pub fn left_out(&self, plural: &'static str) -> Option<LeftOut> {
         let is_partial = self.rest.count() > 0;
         is_partial.then(|| LeftOut { what: plural, kept: self.kept.len(), total: self.total() })
     }
 }
 
-/// Entries of one object that are not examined.
+/// Entries of one object that are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// What they are, in the plural.
+    /// What they are, plural.
     pub what: &'static str,
-    /// How many are kept.
+    /// Number of kept entries.
     pub kept: usize,
-    /// How many there are.
+    /// Number of all entries.
     pub total: u64,
 }
 
@@ -119,7 +118,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// A count with its thousands apart: `110,000`.
+/// A count with thousands separators: `110,000`.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -202,7 +201,7 @@ impl<T: BoundedEntry, const MOST: usize> From<Vec<T>> for Bounded<T, MOST> {
     }
 }
 
-/// As it is written when something is left out.
+/// The JSON form of a list with entries left out.
 #[derive(Serialize, Deserialize)]
 struct PartialList<K, R> {
     kept: K,
@@ -253,7 +252,7 @@ impl<'de, T: BoundedEntry + Deserialize<'de>, const MOST: usize> Visitor<'de> fo
     }
 }
 
-/// The entries alone: a list inside of which there is no other.
+/// Reads the entries of the JSON form with entries left out, which does not nest.
 fn kept<'de, D, T, const MOST: usize>(d: D) -> Result<Bounded<T, MOST>, D::Error>
 where
     D: Deserializer<'de>,
@@ -276,7 +275,7 @@ mod tests {
     type Three = Bounded<Text, 3>;
 
     #[test]
-    fn the_first_entries_are_kept_and_the_others_are_counted_in_a_recording_too() {
+    fn the_first_entries_are_kept_and_the_others_are_counted() {
         let few: Three = serde_json::from_str(r#"["a","b","c"]"#).unwrap();
         assert_eq!((few.total(), few.joined(|t| t).as_str(), few.left_out("words")), (3, "a, b, c", None));
         assert_eq!(serde_json::to_string(&few).unwrap(), r#"["a","b","c"]"#);
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -1,5 +1,4 @@
-//! Owns an event, in the old style and in the new, with one answer to when, how often and by whom.
-//! It must not fold two events into one.
+//! An event in the core/v1 or the events.k8s.io/v1 style, with its times, its count and its reporter.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,7 @@ slim! {
     Event {
         /// `metadata`.
         metadata: Meta,
-        /// What it is about.
+        /// The object of the event.
         involved_object: ObjectReference,
         /// Reason word.
         reason: Text,
@@ -48,7 +47,7 @@ impl Event {
         self.first_timestamp.or(self.event_time).or(self.metadata.creation_timestamp)
     }
 
-    /// How often it happened; never 0.
+    /// Number of occurrences, at least 1.
     pub fn times(&self) -> u32 {
         self.series.as_ref().map_or(self.count, |s| s.count).max(1)
     }
@@ -58,7 +57,7 @@ impl Event {
         self.kind == "Warning"
     }
 
-    /// Component that reported it.
+    /// The component that reported it.
     pub fn reporter(&self) -> &Text {
         if self.source.component.is_empty() { &self.reporting_component } else { &self.source.component }
     }
@@ -91,15 +90,15 @@ slim! {
         namespace: Text,
         /// Name.
         name: Text,
-        /// UID; the node's name for events that the kubelet writes about its node.
+        /// UID; the name of the node for events of the kubelet about its node.
         uid: Text,
-        /// `spec.containers{NAME}`: the only reliable place for a container's name since 1.35.
+        /// `spec.containers{NAME}`: the only reliable source of a container name since 1.35.
         field_path: Text,
     }
 }
 
 impl ObjectReference {
-    /// The container named by the field path.
+    /// The container in the field path.
     pub fn container(&self) -> Option<&str> {
         self.field_path.as_str().split_once('{')?.1.strip_suffix('}')
     }

@@ -1,17 +1,16 @@
-//! Owns how much of one object is kept and examined: every bound, with its reason.
-//! It must not bound what honest objects have: each value is several times what is seen in practice.
+//! Bounds of the lists in one object. Each is several times what real objects have.
 //!
-//! An object of the API server may have 1.5 MiB (etcd's `--max-request-bytes`): room for 110,000 finalizers. Work and memory
-//! per object are bounded here, so that one object cannot stop the program; entries that are left out are counted and shown.
+//! An object of the API server can have 1.5 MiB (etcd's `--max-request-bytes`), which is enough for 110,000 finalizers. The bounds
+//! limit work and memory per object, so that one object cannot stop the program; entries that are left out are counted and shown.
 
-/// Finalizers of one object. A pod has at most a few: one per controller that cleans up behind it.
+/// Finalizers of one object. A pod has at most a few: one per controller that cleans up after it.
 pub const FINALIZERS: usize = 64;
-/// Scheduling gates, and readiness gates, of one pod. One per controller that holds it back.
+/// Scheduling gates, and readiness gates, of one pod. One per controller that delays it.
 pub const GATES: usize = 64;
 /// Owner references of one object. The controller's is always kept.
 pub const OWNERS: usize = 64;
 /// Init containers, and app containers, of one pod, in its spec and its status. Kubernetes has no limit; pods with
-/// more than 50 are unheard of.
+/// more than 50 are not known.
 pub const CONTAINERS: usize = 256;
 /// Ephemeral containers of one pod: one per `kubectl debug`, and they cannot be removed.
 pub const EPHEMERAL_CONTAINERS: usize = 64;
@@ -32,7 +31,7 @@ pub const SUMMED_RESOURCES: usize = 256;
 pub const IMAGE_NAMES: usize = 64;
 /// File systems that the container runtime lists for its images.
 pub const FILESYSTEMS: usize = 16;
-/// Containers of one pod in the container runtime, newest first. The kubelet keeps one terminated container beside each that
+/// Containers of one pod in the container runtime, newest first. The kubelet keeps one terminated container for each that
 /// runs (`--maximum-dead-containers-per-container`).
 pub const RUNTIME_CONTAINERS: usize = 2 * CONTAINERS_ON_DISK;
 /// Sandboxes of one pod in the container runtime, newest first. The kubelet removes all but the newest.

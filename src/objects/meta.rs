@@ -1,5 +1,4 @@
-//! Owns what all objects have: metadata with the kubelet's own annotations, and conditions.
-//! It must not decode a label, nor an annotation of anybody else.
+//! Metadata and conditions of objects. Of annotations only the kubelet's own are decoded, and no labels.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,15 +13,15 @@ slim! {
         name: Text,
         /// `metadata.namespace`; empty for cluster-scoped objects.
         namespace: Text,
-        /// `metadata.uid`; of a mirror pod this is not the UID that the runtime knows.
+        /// `metadata.uid`; for a mirror pod not the UID in the runtime.
         uid: Text,
         /// `metadata.creationTimestamp`.
         creation_timestamp: Option<Time>,
         /// The deadline of a graceful deletion: request time plus grace.
         deletion_timestamp: Option<Time>,
-        /// Grace in seconds of the deletion under way.
+        /// Grace period of the deletion in progress, seconds.
         deletion_grace_period_seconds: Option<i64>,
-        /// What still holds the object once its containers are gone.
+        /// Finalizers, which keep the object after its containers are gone.
         finalizers: Bounded<Text, FINALIZERS>,
         /// Owners, the controller among them.
         owner_references: Bounded<Owner, OWNERS>,
@@ -75,7 +74,7 @@ slim! {
     }
 }
 
-/// Conditions that Kubernetes itself writes of pods and nodes (`k8s.io/api/core/v1`).
+/// Conditions of pods and nodes that Kubernetes itself sets (`k8s.io/api/core/v1`).
 const OWN_CONDITIONS: [&str; 13] = [
     "Ready",
     "PodScheduled",

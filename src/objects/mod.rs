@@ -1,11 +1,11 @@
-//! Owns the slim Kubernetes types: the only fields of pods, nodes and events that the program ever decodes.
-//! It must not decode what is not shown: no env, no args, no labels, no secrets, no annotation but the kubelet's own four.
+//! Slim Kubernetes types: the only fields of pods, nodes, events and leases that are decoded. No env, args, labels or secrets, and
+//! of annotations only the kubelet's own four.
 
 use serde::{Deserialize, Deserializer};
 
 pub use crate::time::Time;
 
-/// Accepts `null` where a value or a list is meant: Go encodes empty slices so.
+/// Reads `null` as the default value: Go encodes empty slices as `null`.
 fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
@@ -57,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nulls_unknown_fields_and_secrets() {
+    fn nulls_are_read_and_secrets_are_not() {
         let json = r#"{"metadata":{"name":"a","uid":"u","finalizers":null,"annotations":{"kubernetes.io/config.source":"api","token":"hunter2"}},
             "spec":{"containers":[{"name":"c","image":"i","env":[{"name":"P","value":"hunter2"}],"args":["hunter2"]}],"initContainers":null},
             "status":{"podIP":"10.0.0.1","containerStatuses":[{"name":"c","containerID":"containerd://1","state":{"waiting":{"reason":"X\u001b[31m"}}}]}}"#;
         let pod: Pod = serde_json::from_str(json).unwrap();
         assert_eq!(pod.metadata.annotations.source, "api");
         assert_eq!(pod.status.container_statuses[0].container_id, "containerd://1");
-        assert_eq!(pod.status.container_statuses[0].state.to_string(), "X␛[31m", "of a reason nothing is lost");
+        assert_eq!(pod.status.container_statuses[0].state.to_string(), "X␛[31m", "the reason is complete");
         let back = serde_json::to_string(&pod).unwrap();
         assert!(!back.contains("hunter2"), "{back}");
         assert_eq!(serde_json::from_str::<Pod>(&back).unwrap(), pod);

@@ -1,5 +1,4 @@
-//! Owns a node as the API server has it, and its lease.
-//! It must not decode labels or addresses.
+//! A node and its lease. Labels and addresses are not decoded.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +53,9 @@ slim! {
     NodeStatus {
         /// Node conditions.
         conditions: Bounded<Condition, CONDITIONS>,
-        /// What the node has.
+        /// Resources of the node.
         capacity: Resources,
-        /// What of it is for pods.
+        /// Resources available to pods.
         allocatable: Resources,
         /// Versions.
         node_info: NodeInfo,
@@ -78,7 +77,7 @@ slim! {
 }
 
 slim! {
-    /// A coordination.k8s.io/v1 lease: the kubelet's sign of life, in the namespace `kube-node-lease` under the node's name.
+    /// A coordination.k8s.io/v1 lease: the heartbeat of the kubelet, in the namespace `kube-node-lease` under the name of the node.
     Lease {
         /// `metadata`.
         metadata: Meta,
@@ -90,17 +89,17 @@ slim! {
 slim! {
     /// `lease.spec`.
     LeaseSpec {
-        /// Who holds it: the node's name.
+        /// The holder: the name of the node.
         holder_identity: Text,
-        /// How long a renewal lasts, seconds: 40 (`nodeLeaseDurationSeconds`), renewed every quarter of that.
+        /// Validity of a renewal, seconds: 40 by default (`nodeLeaseDurationSeconds`), renewed every quarter of that.
         lease_duration_seconds: Option<i64>,
-        /// Last renewal, by the kubelet's clock (microseconds).
+        /// Last renewal on the kubelet's clock, in microseconds.
         renew_time: Option<Time>,
     }
 }
 
 impl Node {
-    /// What it has more of than is kept.
+    /// The lists of which entries are left out.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let all = [
             self.metadata.finalizers.left_out("finalizers"),
@@ -112,7 +111,7 @@ impl Node {
 }
 
 impl Lease {
-    /// When it ends unless it is renewed.
+    /// When it expires unless it is renewed.
     pub fn ends(&self) -> Option<Time> {
         let lasts = crate::time::TimeDelta::seconds(self.spec.lease_duration_seconds?);
         Some(self.spec.renew_time? + lasts)

@@ -1,5 +1,4 @@
-//! Owns a pod as it is asked for: its spec, as far as the kubelet's work depends on it.
-//! It must not decode env, args, commands, or what a probe runs.
+//! A pod and its spec, as far as the kubelet's sync depends on it. Env, args, commands and probe handlers are not decoded.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +22,7 @@ slim! {
 }
 
 impl Pod {
-    /// What it has more of than is kept.
+    /// The lists of which entries are left out.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let (spec, status) = (&self.spec, &self.status);
         let all = [
@@ -59,25 +58,25 @@ slim! {
         restart_policy: Text,
         /// The pod uses the node's network namespace.
         host_network: bool,
-        /// Names of the gates that keep the scheduler away.
+        /// Names of the scheduling gates.
         scheduling_gates: Bounded<SchedulingGate, GATES>,
-        /// Conditions that must be True besides the containers' readiness.
+        /// Conditions that must be True for readiness, besides the containers.
         readiness_gates: Bounded<ReadinessGate, GATES>,
         /// The pod's volumes.
         volumes: Bounded<Volume, VOLUMES>,
-        /// Grace on deletion, seconds.
+        /// Grace period of a deletion, seconds.
         termination_grace_period_seconds: Option<i64>,
         /// The runtime class.
         runtime_class_name: Text,
-        /// Who binds it to a node.
+        /// Name of the scheduler.
         scheduler_name: Text,
-        /// What the pod as a whole asks for, where it is set.
+        /// Resources of the whole pod, if set.
         resources: Needs,
-        /// What its runtime class takes on top.
+        /// Additional resources for its runtime class.
         overhead: Resources,
-        /// The higher, the later it is evicted; what is critical has 2000000000 or more.
+        /// Priority: pods with a higher one are evicted later; critical pods have 2000000000 or more.
         priority: Option<i32>,
-        /// The class its priority comes from.
+        /// The priority class.
         priority_class_name: Text,
     }
 }
@@ -99,11 +98,11 @@ slim! {
 }
 
 slim! {
-    /// One entry of `spec.volumes`: its name, and the claim it stands for.
+    /// One entry of `spec.volumes`: its name and its claim.
     Volume {
         /// Volume name.
         name: Text,
-        /// The claim; of a volume of another kind it is empty.
+        /// The claim; empty for volumes of another kind.
         persistent_volume_claim: ClaimSource,
     }
 }
@@ -123,7 +122,7 @@ slim! {
         name: Text,
         /// Image as written in the spec.
         image: Text,
-        /// On an init container `Always` makes it a sidecar.
+        /// `Always` makes an init container a sidecar.
         restart_policy: Text,
         /// Startup probe.
         startup_probe: Option<Probe>,
@@ -131,7 +130,7 @@ slim! {
         readiness_probe: Option<Probe>,
         /// Liveness probe.
         liveness_probe: Option<Probe>,
-        /// What it asks for.
+        /// Requests and limits.
         resources: Needs,
     }
 }
@@ -161,17 +160,17 @@ impl BoundedEntry for Volume {
 }
 
 slim! {
-    /// Containers of a spec that are left out, as far as they count for the pod.
+    /// Summary of the containers of a spec that are left out.
     OtherContainers {
-        /// How many.
+        /// Number of containers.
         count: u64,
-        /// How many of them are sidecars, where they are init containers.
+        /// Number of sidecars among them; for init containers.
         sidecars: u64,
-        /// What all of them request.
+        /// Sum of all requests.
         all: Needs,
-        /// What the sidecars among them request.
+        /// Sum of the requests of sidecars.
         of_sidecars: Needs,
-        /// The most that is requested while one of them starts, where they are init containers.
+        /// Highest sum of requests during the start of one of them; for init containers.
         largest: Needs,
     }
 }
@@ -204,20 +203,20 @@ impl BoundedEntry for ContainerSpec {
 }
 
 impl ContainerSpec {
-    /// True for an init container that keeps running beside the app containers (KEP-753).
+    /// True for a sidecar: an init container that runs next to the app containers (KEP-753).
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy == "Always"
     }
 }
 
 slim! {
-    /// Timing of a probe; what it runs is not decoded. The API server fills the defaults in.
+    /// Timing of a probe, with the defaults of the API server. The handler is not decoded.
     Probe {
-        /// Seconds after the start before the first probe.
+        /// Delay of the first probe after the start, seconds.
         initial_delay_seconds: i64,
-        /// Seconds between probes.
+        /// Interval of probes, seconds.
         period_seconds: i64,
-        /// Failures in a row before the probe counts as failed.
+        /// Consecutive failures after which the probe counts as failed.
         failure_threshold: i64,
     }
 }

@@ -1,5 +1,4 @@
-//! Owns amounts of resources as Kubernetes writes them, exact to a billionth (`k8s.io/apimachinery/pkg/api/resource`).
-//! It must not be shown as it is stored: whoever shows an amount knows whether it is bytes, cores or a count.
+//! Resource quantities of Kubernetes, exact to a billionth (`k8s.io/apimachinery/pkg/api/resource`).
 
 use std::fmt;
 use std::iter::Sum;
@@ -7,22 +6,22 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Parts of one.
+/// Billionths of one.
 const NANO: i128 = 1_000_000_000;
-/// Larger amounts are cut to this, as upstream does.
+/// The largest amount; larger ones are set to it, as upstream does.
 const MAX: i128 = i64::MAX as i128 * NANO;
-/// Longest text that is read; upstream writes 20 digits and a suffix at most.
+/// Longest text that is parsed, bytes; upstream writes at most 20 digits and a suffix.
 const MAX_LEN: usize = 64;
 
-/// An amount of a resource: bytes, cores, or pieces.
+/// An amount of a resource: bytes, cores, or a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(i128);
 
 impl Quantity {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// A whole number of bytes, cores or pieces.
+    /// A whole number of bytes, cores or items.
     pub const fn whole(count: i64) -> Self {
         Self(count as i128 * NANO)
     }
@@ -37,8 +36,7 @@ impl Quantity {
         Self(count as i128)
     }
 
-    /// QuantityVisitor `500m`, `1.5Gi`, `2e3`; None for what Kubernetes would refuse. What is finer than a billionth is rounded away
-    /// from zero.
+    /// Parses `500m`, `1.5Gi`, `2e3`; None for text that Kubernetes rejects. Digits beyond a billionth are rounded away from zero.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LEN {
             return None;
@@ -54,10 +52,10 @@ impl Quantity {
             return None;
         }
         let digits = whole.chars().chain(part.chars()).filter_map(|c| c.to_digit(10));
-        // Digits beyond what can be held matter only as being too many.
+        // More digits than fit saturate.
         let value = digits.fold(0i128, |v, digit| v.saturating_mul(10).saturating_add(i128::from(digit)));
         let shift = 9 - i32::try_from(part.len()).ok()?;
-        let nano = match Suffix::read(suffix)? {
+        let nano = match Suffix::parse(suffix)? {
             Suffix::Ten(power) => scale(value, shift + power),
             Suffix::Two(power) => scale(value.saturating_mul(1i128 << power), shift),
         };
@@ -78,30 +76,30 @@ impl Quantity {
         i64::try_from(milli).unwrap_or(if self.0 < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// The amount as a floating number, for shares.
+    /// The amount as a floating-point number, for shares.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / NANO as f64
     }
 
-    /// What share of `whole` it is; None of nothing.
+    /// The share of `whole`, 1 for all of it; None if `whole` is not positive.
     pub fn share_of(self, whole: Self) -> Option<f64> {
         (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
     }
 
-    /// True for nothing.
+    /// True for zero.
     pub fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
-/// What a number is multiplied with.
+/// The factor of a number.
 enum Suffix {
     Ten(i32),
     Two(u32),
 }
 
 impl Suffix {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "n" => Self::Ten(-9),
             "u" => Self::Ten(-6),
@@ -132,7 +130,7 @@ impl Suffix {
     }
 }
 
-/// `value` times ten to that power, rounded up.
+/// `value` times ten to the power of `power`, rounded up.
 fn scale(value: i128, power: i32) -> i128 {
     let ten = |n: u32| 10i128.checked_pow(n);
     match (value, power) {
@@ -146,7 +144,7 @@ fn scale(value: i128, power: i32) -> i128 {
 }
 
 impl fmt::Display for Quantity {
-    /// The shortest text that reads back as the same amount.
+    /// The shortest text that parses as the same amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units =
             [(NANO << 30, "Gi"), (NANO << 20, "Mi"), (NANO << 10, "Ki"), (NANO, ""), (1_000_000, "m"), (1000, "u")];
@@ -192,7 +190,7 @@ impl Serialize for Quantity {
 }
 
 impl<'de> Deserialize<'de> for Quantity {
-    /// Text, or the bare number that a hand-written manifest may hold.
+    /// Text, or a number as in handwritten manifests.
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct QuantityVisitor;
         impl de::Visitor<'_> for QuantityVisitor {
@@ -222,12 +220,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &str) -> String {
+    fn shown(text: &str) -> String {
         Quantity::parse(text).map_or_else(|| "refused".into(), |q| q.to_string())
     }
 
     #[test]
-    fn every_suffix_is_read() {
+    fn every_suffix_is_parsed() {
         let all = [
             ("0", "0"),
             ("1", "1"),
@@ -257,7 +255,7 @@ mod tests {
             ("3894908Ki", "3894908Ki"),
         ];
         for (text, expected) in all {
-            assert_eq!(read(text), expected, "{text}");
+            assert_eq!(shown(text), expected, "{text}");
         }
         assert_eq!(Quantity::parse("128Mi").unwrap().ceil(), 134_217_728);
         assert_eq!(Quantity::parse("1T").unwrap(), Quantity::whole(1_000_000_000_000));
@@ -265,10 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_finer_or_larger_than_can_be_held_is_rounded_up_and_cut() {
-        assert_eq!(read("0.0000000001"), "1n");
-        assert_eq!(read("1e-400"), "1n");
-        assert_eq!(read("0e999999999999"), "0");
+    fn small_fractions_are_rounded_up_and_large_amounts_saturate() {
+        assert_eq!(shown("0.0000000001"), "1n");
+        assert_eq!(shown("1e-400"), "1n");
+        assert_eq!(shown("0e999999999999"), "0");
         let most = Quantity::whole(i64::MAX);
         for large in
             ["9223372036854775807", "10E", "9e99", "99999999999999999999999999999999999999999999Ei", "1e9999999999"]
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_text_is_refused() {
         for text in ["", ".", "-", "m", "1.2.3", "1 Gi", "1gi", "1K", "0x10", "1e", "1e+", "1e1.5", "١", "5Mi "] {
             assert_eq!(Quantity::parse(text), None, "{text}");
         }
@@ -292,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shown_and_read_back_alike(nano in any::<i64>(), text in ".{0,70}") {
+        fn display_and_parse_agree(nano in any::<i64>(), text in ".{0,70}") {
             let quantity = Quantity::nano(nano);
             prop_assert_eq!(Quantity::parse(&quantity.to_string()), Some(quantity));
             if let Some(found) = Quantity::parse(&text) {

@@ -1,5 +1,4 @@
-//! Owns lists of resources: what a container or a pod asks for, what a node has.
-//! It must not fail for one amount that cannot be read: that one is left out.
+//! Lists of resources: requests and limits of a container or a pod, capacity of a node. Invalid amounts are left out.
 
 use std::fmt;
 
@@ -11,24 +10,24 @@ use super::{Quantity, is_default, nullable};
 use crate::text::Text;
 use crate::weight::{Weigh, allocation};
 
-/// What is counted.
+/// A resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resource {
     /// Cores.
     Cpu,
     /// Bytes.
     Memory,
-    /// Bytes of the kubelet's file system.
+    /// Local ephemeral storage, bytes.
     EphemeralStorage,
-    /// Pods; only a node has it.
+    /// Number of pods; only of a node.
     Pods,
-    /// Huge pages (`hugepages-2Mi`, bytes), or an extended resource (`nvidia.com/gpu`, pieces).
+    /// Huge pages (`hugepages-2Mi`, bytes), or an extended resource (`nvidia.com/gpu`, a count).
     Other(Text),
 }
 
 impl Resource {
-    /// The resource of that name.
-    pub fn read(name: &str) -> Self {
+    /// The resource with that name.
+    pub fn from_name(name: &str) -> Self {
         match name {
             "cpu" => Self::Cpu,
             "memory" => Self::Memory,
@@ -38,7 +37,7 @@ impl Resource {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         match self {
             Self::Cpu => "cpu",
@@ -49,7 +48,7 @@ impl Resource {
         }
     }
 
-    /// Counted in bytes.
+    /// True for a resource in bytes.
     pub fn is_bytes(&self) -> bool {
         match self {
             Self::Memory | Self::EphemeralStorage => true,
@@ -58,7 +57,7 @@ impl Resource {
         }
     }
 
-    /// Pages of one size.
+    /// True for huge pages.
     pub fn is_huge_pages(&self) -> bool {
         self.name().starts_with("hugepages-")
     }
@@ -69,12 +68,12 @@ impl Resource {
 pub struct Resources(Vec<(Resource, Quantity)>);
 
 impl Resources {
-    /// How much of it is listed.
+    /// The amount of a resource, if listed.
     pub fn get(&self, resource: &Resource) -> Option<Quantity> {
         self.0.binary_search_by(|(r, _)| r.cmp(resource)).ok().and_then(|i| self.0.get(i)).map(|(_, q)| *q)
     }
 
-    /// Lists an amount; one of a resource that Kubernetes does not know itself only while there is room.
+    /// Sets an amount. Extended resources above the bound are left out.
     pub fn set(&mut self, resource: Resource, quantity: Quantity) {
         match self.0.binary_search_by(|(r, _)| r.cmp(&resource)) {
             Ok(i) => self.0[i].1 = quantity,
@@ -90,7 +89,7 @@ impl Resources {
         }
     }
 
-    /// Raises each amount to that of `other`.
+    /// Raises each amount to that of `other` if that is higher.
     pub fn raise(&mut self, other: &Self) {
         for (resource, quantity) in other.iter() {
             self.set(resource.clone(), self.get(resource).map_or(quantity, |own| own.max(quantity)));
@@ -102,7 +101,7 @@ impl Resources {
         self.0.iter().map(|(resource, quantity)| (resource, *quantity))
     }
 
-    /// True when nothing is listed.
+    /// True without amounts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -142,7 +141,9 @@ impl<'de> Deserialize<'de> for Resources {
                 let mut all = Resources::default();
                 while let Some(name) = map.next_key::<Text>()? {
                     match map.next_value()? {
-                        Amount::Known(quantity) if all.0.len() < RESOURCES => all.set(Resource::read(&name), quantity),
+                        Amount::Known(quantity) if all.0.len() < RESOURCES => {
+                            all.set(Resource::from_name(&name), quantity)
+                        }
                         Amount::Known(_) | Amount::Other(_) => {}
                     }
                 }
@@ -154,11 +155,11 @@ impl<'de> Deserialize<'de> for Resources {
 }
 
 slim! {
-    /// `resources` of a container, or of a pod as a whole. The API server fills in a request where only a limit is set.
+    /// `resources` of a container or of a whole pod. The API server sets a missing request to the limit.
     Needs {
-        /// What is kept free for it.
+        /// Requests, which the scheduler reserves.
         requests: Resources,
-        /// What it may use at most.
+        /// Limits.
         limits: Resources,
     }
 }
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_left_out_and_the_rest_is_in_order() {
+    fn invalid_amounts_are_left_out_and_the_others_are_sorted() {
         let json = r#"{"nvidia.com/gpu":1,"memory":"64Mi","cpu":"250m","pods":null,"x":{"y":["1"]},"ephemeral-storage":"a lot"}"#;
         let found: Resources = serde_json::from_str(json).unwrap();
         assert_eq!(serde_json::to_string(&found).unwrap(), r#"{"cpu":"250m","memory":"64Mi","nvidia.com/gpu":"1"}"#);
@@ -177,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_told_from_pieces() {
-        let bytes = |name: &str| Resource::read(name).is_bytes();
+    fn resources_in_bytes_are_known() {
+        let bytes = |name: &str| Resource::from_name(name).is_bytes();
         assert!(bytes("memory") && bytes("hugepages-2Mi") && bytes("ephemeral-storage"));
         assert!(!bytes("cpu") && !bytes("nvidia.com/gpu") && !bytes("pods"));
     }
 
     #[test]
-    fn sums_and_greatest() {
+    fn adds_and_raises() {
         let of = |json: &str| serde_json::from_str::<Resources>(json).unwrap();
         let mut sum = of(r#"{"cpu":"1"}"#);
         sum.add(&of(r#"{"cpu":"500m","memory":"1Gi"}"#));

@@ -1,5 +1,4 @@
-//! Owns how a pod is said to be: phase, conditions, containers with their states.
-//! It must not judge what it says.
+//! The status of a pod: phase, conditions, and the states of its containers.
 
 use std::fmt;
 
@@ -18,7 +17,7 @@ slim! {
         reason: Text,
         /// Pod-level message.
         message: Message,
-        /// When the kubelet first computed a status: proof that it has the pod.
+        /// When the kubelet first computed a status: proof that the kubelet has the pod.
         start_time: Option<Time>,
         /// `Guaranteed`, `Burstable` or `BestEffort`.
         qos_class: Text,
@@ -32,7 +31,7 @@ slim! {
         ephemeral_container_statuses: Bounded<ContainerStatus, EPHEMERAL_CONTAINERS>,
         /// Pod address.
         pod_ip: Text = "podIP",
-        /// In-place resize before 1.33 told it by a condition: `Proposed`, `InProgress`, `Deferred`, `Infeasible`.
+        /// State of an in-place resize before 1.33, which has conditions: `Proposed`, `InProgress`, `Deferred`, `Infeasible`.
         resize: Text,
     }
 }
@@ -48,12 +47,12 @@ impl PodStatus {
         self.condition(kind).is_some_and(Condition::is_true)
     }
 
-    /// `Succeeded` or `Failed`: nothing will run again under this UID.
+    /// True for `Succeeded` or `Failed`: no container runs again under this UID.
     pub fn is_terminal(&self) -> bool {
         self.phase == "Succeeded" || self.phase == "Failed"
     }
 
-    /// A container runs, kept or not.
+    /// True if a container runs, kept or left out.
     pub fn is_any_running(&self) -> bool {
         let rest = [
             self.init_container_statuses.rest(),
@@ -79,13 +78,13 @@ slim! {
         /// `containerd://…`; empty before the container was first created.
         #[serde(rename = "containerID")]
         container_id: Text,
-        /// Passed its readiness probe; for a regular init container: ended with 0.
+        /// Passed its readiness probe; for a regular init container: exited with code 0.
         ready: bool,
         /// Passed its startup probe (None before it ran).
         started: Option<bool>,
-        /// Restarts so far.
+        /// Number of restarts.
         restart_count: u32,
-        /// The state now.
+        /// The current state.
         state: ContainerState,
         /// The state before the last restart.
         last_state: ContainerState,
@@ -93,7 +92,7 @@ slim! {
 }
 
 impl ContainerStatus {
-    /// The word that kubectl takes from it, and whether that is a failure; None while it runs or was never started
+    /// The word for the STATUS column of kubectl, and true for a failure; None while it runs or was never started
     /// (printPod in pkg/printers/internalversion/printers.go).
     pub fn kubectl_word(&self) -> Option<(Text, bool)> {
         if let Some(waiting) = self.state.waiting.as_ref().filter(|w| !w.reason.is_empty()) {
@@ -108,35 +107,35 @@ impl ContainerStatus {
         Some((word, t.exit_code != 0))
     }
 
-    /// Runs and is ready, as kubectl counts it.
+    /// True if it counts in the READY column of kubectl.
     pub fn counts_as_ready(&self) -> bool {
         self.ready && self.state.running.is_some() && self.kubectl_word().is_none()
     }
 
-    /// When the run before the present one ended.
+    /// Exit time of the previous run.
     pub fn last_end(&self) -> Option<Time> {
         self.last_state.terminated.as_ref().and_then(|t| t.finished_at)
     }
 }
 
 slim! {
-    /// Container statuses that are left out, as far as they count for the pod.
+    /// Summary of the container statuses that are left out.
     OtherStatuses {
-        /// How many.
+        /// Number of containers.
         count: u64,
-        /// How many run.
+        /// Number of running ones.
         running: u64,
-        /// How many run and are ready.
+        /// Number of running and ready ones.
         ready: u64,
-        /// How many have neither completed nor started, where they are of init containers.
+        /// Number that have neither completed nor started; for init containers.
         unfinished: u64,
-        /// Restarts of all.
+        /// Sum of restarts.
         restarts: u32,
-        /// The last end before a restart.
+        /// The last exit before a restart.
         last_end: Option<Time>,
-        /// kubectl's word for the first of them that has one.
+        /// The STATUS word of the first one that has one.
         word: Text,
-        /// kubectl's word for the first of them that failed.
+        /// The STATUS word of the first one that failed.
         error: Text,
     }
 }
@@ -176,7 +175,7 @@ slim! {
         waiting: Option<Waiting>,
         /// Running.
         running: Option<Running>,
-        /// Ended.
+        /// Terminated.
         terminated: Option<Terminated>,
     }
 }
@@ -202,7 +201,7 @@ slim! {
 slim! {
     /// `state.terminated`.
     Terminated {
-        /// Id of the container that ended: what tells two ends apart.
+        /// Id of the terminated container, which distinguishes two exits.
         #[serde(rename = "containerID")]
         container_id: Text,
         /// Exit code.
@@ -213,9 +212,9 @@ slim! {
         reason: Text,
         /// Message, from the termination message file or the runtime.
         message: Message,
-        /// Start; 1970 when the task never started.
+        /// Start; 1970 if the task never started.
         started_at: Option<Time>,
-        /// End.
+        /// Exit.
         finished_at: Option<Time>,
     }
 }

@@ -1,5 +1,5 @@
-//! Owns how much memory the process may use, and which part of it each source may keep.
-//! It must not measure memory: what is kept is weighed where it is reported.
+//! The memory limit of the process, the share of each source, and the account of what a source keeps. Weights are estimates
+//! from [`Fact::weight`].
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,8 +10,7 @@ use crate::weight::{DEFAULT_MEMORY, LEAST_MEMORY};
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// Memory that the process may use, bytes. It is divided into parts that do not depend on each other: a source that is
-/// flooded takes nothing from another.
+/// Memory limit of the process, bytes. It is divided into independent shares: a flooded source does not affect another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(u64);
 
@@ -22,17 +21,17 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The program itself with its runbook, its threads and what one answer needs while it is printed, bytes.
+    /// The program with its runbook, its threads and one report that is printed, bytes.
     const PROGRAM: u64 = 56 * MIB;
-    /// Parts that the rest is divided into; at the default one is a MiB.
+    /// Number of parts of the rest; by default one is a MiB.
     const PARTS: u64 = 200;
 
-    /// So many bytes, at least [`LEAST_MEMORY`].
+    /// A limit of `bytes`, at least [`LEAST_MEMORY`].
     pub fn new(bytes: u64) -> Self {
         Self(bytes.max(LEAST_MEMORY))
     }
 
-    /// All of it, bytes.
+    /// The limit, bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
@@ -41,15 +40,15 @@ impl Budget {
         self.0.saturating_sub(Self::PROGRAM) / Self::PARTS * parts
     }
 
-    /// What may be on its way from the sources to the model, bytes. Beyond it sources wait.
+    /// Most bytes of facts between the sources and the model. Above it, sources wait.
     pub fn in_flight(self) -> u64 {
         self.parts(12)
     }
 
-    /// What one source may keep in itself and in the model, bytes. Beyond it objects are left out.
+    /// Most bytes that one source keeps, in itself and in the model. Above it, objects are left out.
     pub fn share(self, source: Source) -> u64 {
         self.parts(match source {
-            // Those of the whole cluster.
+            // Events of the whole cluster.
             Source::ApiEvents => 56,
             Source::ApiPods => 28,
             Source::KubeletPods | Source::Cri => 20,
@@ -70,19 +69,19 @@ impl Budget {
     }
 }
 
-/// So many bytes in whole MiB, or KiB below one.
+/// A size as text in whole MiB, or KiB below 1 MiB.
 pub fn size(bytes: u64) -> String {
     if bytes < MIB { format!("{}KiB", bytes >> 10) } else { format!("{}MiB", bytes / MIB) }
 }
 
-/// What becomes of a fact.
+/// What happens to a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It is reported.
     Keep,
-    /// It is left out; nothing was known under its key.
+    /// It is left out; its key has no value.
     LeaveOut,
-    /// It is left out, and what was known under its key no longer holds.
+    /// It is left out, and the value of its key is removed.
     Forget,
 }
 
@@ -92,12 +91,12 @@ struct LedgerEntry {
     epoch: u32,
 }
 
-/// What the model keeps of one source, by key, as the source's own facts and epochs say.
+/// Account of what the model keeps of one source, by key.
 #[derive(Debug)]
 pub struct Ledger {
     share: u64,
     kept: HashMap<u64, LedgerEntry>,
-    /// Weight of all that is kept, and of what was reported in this epoch.
+    /// Weight of everything kept, and of the facts in this epoch, bytes.
     total: u64,
     fresh: u64,
     epoch: u32,
@@ -105,28 +104,28 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Empty; so many bytes may be kept.
+    /// An empty account with a limit of `share` bytes.
     pub fn new(share: u64) -> Self {
         Self { share, kept: HashMap::new(), total: 0, fresh: 0, epoch: 0, hasher: RandomState::new() }
     }
 
-    /// What may be kept, bytes.
+    /// The limit, bytes.
     pub fn share(&self) -> u64 {
         self.share
     }
 
-    /// What is kept, bytes.
+    /// The weight of what is kept, bytes.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// A list began: what it does not report again goes at its end.
+    /// Starts a list: objects that it does not report are removed at its end.
     pub fn begin_epoch(&mut self) {
         self.epoch += 1;
         self.fresh = 0;
     }
 
-    /// The list ended.
+    /// Ends the list.
     pub fn end_epoch(&mut self) {
         let epoch = self.epoch;
         self.kept.retain(|_, kept| kept.epoch >= epoch);
@@ -134,13 +133,12 @@ impl Ledger {
         self.total = self.fresh;
     }
 
-    /// At least a quarter of the share is free.
+    /// True if at least a quarter of the share is free.
     pub fn has_room(&self) -> bool {
         self.total <= self.share / 4 * 3
     }
 
-    /// Enters a fact into the account, if there is room for it. What is not `near` gets no more than three quarters of the
-    /// share.
+    /// Adds a fact to the account if the share allows it. Objects that are not `near` get at most three quarters of the share.
     pub fn admit(&mut self, fact: &Fact, near: bool) -> Admission {
         let Some(key) = fact.key().filter(|(kind, _)| !matches!(*kind, "state" | "alive" | "tls")) else {
             return Admission::Keep;
@@ -151,7 +149,7 @@ impl Ledger {
             return Admission::Keep;
         }
         let weight = fact.weight();
-        // During a list what is new stands beside what is about to go.
+        // During a list, old and new objects are kept at the same time.
         let most = if near { self.share } else { self.share / 4 * 3 };
         let fits = self.fresh + weight <= most && self.total + weight <= self.share + self.share / 4;
         match (fits, known) {
@@ -190,10 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_no_more_than_the_whole() {
+    fn the_shares_add_up_to_less_than_the_limit() {
         for budget in [Budget::default(), Budget::new(0), Budget::new(1 << 40)] {
             let shares: u64 = Source::ALL.into_iter().map(|source| budget.share(source)).sum();
-            // What reading one answer takes besides: a line of each watch, the runtime's lists.
+            // Besides, decoding a response needs memory: a line of each watch, the runtime's lists.
             let sum = shares + budget.in_flight() + Budget::PROGRAM;
             assert!(sum <= budget.bytes() - budget.parts(20), "{sum} of {}", budget.bytes());
         }
@@ -201,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_makes_room_and_what_grows_beyond_it_is_forgotten() {
+    fn removed_objects_free_their_share_and_grown_ones_are_forgotten() {
         let one = pod("a", 1000).weight();
         let mut ledger = Ledger::new(2 * one + one / 2);
         ledger.begin_epoch();
@@ -210,7 +208,7 @@ mod tests {
             ["a", "b", "c"].map(|uid| admitted(&mut ledger, uid)),
             [Admission::Keep, Admission::Keep, Admission::LeaveOut]
         );
-        assert_eq!(admitted(&mut ledger, "a"), Admission::Keep, "no more than before");
+        assert_eq!(admitted(&mut ledger, "a"), Admission::Keep, "no larger than before");
         assert_eq!(ledger.admit(&pod("a", 9000), true), Admission::Forget);
         assert_eq!(admitted(&mut ledger, "c"), Admission::Keep, "there is room again");
         assert_eq!(ledger.admit(&Fact::PodGone("b".into()), true), Admission::Keep);
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_has_room_where_the_rest_has_none() {
+    fn near_objects_have_the_whole_share() {
         let one = pod("a", 1000).weight();
         let mut ledger = Ledger::new(4 * one);
         assert!(["a", "b", "c"].iter().all(|uid| ledger.admit(&pod(uid, 1000), false) == Admission::Keep));
@@ -229,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn a_new_list_is_measured_alone() {
+    fn a_new_list_is_counted_separately() {
         let one = pod("a", 1000).weight();
         let mut ledger = Ledger::new(4 * one);
         ledger.begin_epoch();
         assert!(["a", "b", "c", "d"].iter().all(|uid| ledger.admit(&pod(uid, 1000), true) == Admission::Keep));
         ledger.end_epoch();
         ledger.begin_epoch();
-        assert_eq!(ledger.admit(&pod("e", 1000), true), Admission::Keep, "beside those that may go");
+        assert_eq!(ledger.admit(&pod("e", 1000), true), Admission::Keep, "the old ones can be removed");
         assert_eq!(ledger.admit(&pod("f", 1000), true), Admission::LeaveOut);
         ledger.end_epoch();
         assert_eq!(ledger.admit(&pod("f", 1000), true), Admission::Keep, "the old ones are gone");

@@ -1,5 +1,5 @@
-//! Owns what the container runtime says over CRI, and containerd over its content store.
-//! It must not hold a verbose answer: those carry the whole OCI spec with its environment.
+//! Objects of the container runtime: sandboxes and containers over CRI, ingests of the content store of containerd. Verbose
+//! responses are not kept: they contain the OCI spec with its environment.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Sandbox {
     pub namespace: Text,
     /// Pod UID; of a static pod its own, not its mirror's.
     pub uid: Text,
-    /// Number of sandboxes made for this pod before.
+    /// Number of earlier sandboxes of this pod.
     pub attempt: u32,
     /// SANDBOX_READY.
     pub ready: bool,
@@ -46,24 +46,24 @@ pub enum ContainerPhase {
     Running,
     /// CONTAINER_EXITED.
     Exited,
-    /// CONTAINER_UNKNOWN, or one that this program does not know.
+    /// CONTAINER_UNKNOWN, or an unknown value.
     #[serde(other)]
     Unknown,
 }
 
 impl ContainerPhase {
-    /// In words.
+    /// The state in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Running => "running",
             Self::Exited => "exited",
-            Self::Unknown => "in no known state",
+            Self::Unknown => "in an unknown state",
         }
     }
 }
 
-/// A container (`Container`, and `ContainerStatus` once that was asked for).
+/// A container (`Container`, and `ContainerStatus` once that was called).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Container {
     /// Container id.
@@ -78,19 +78,19 @@ pub struct Container {
     pub namespace: Text,
     /// Pod UID.
     pub uid: Text,
-    /// Restart count when it was made.
+    /// Restart count at its creation.
     pub attempt: u32,
     /// State.
     pub phase: ContainerPhase,
     /// Creation.
     pub created_at: Option<Time>,
-    /// Start; absent until ContainerStatus was asked for, or if it never started.
+    /// Start; absent before ContainerStatus was called, or if it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// End.
+    /// Exit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
-    /// Exit code, once it has ended and ContainerStatus was asked for.
+    /// Exit code, once it has exited and ContainerStatus was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// `Completed`, `Error`, `OOMKilled`, `StartError`, …
@@ -99,22 +99,22 @@ pub struct Container {
     /// The runtime's message.
     #[serde(default, skip_serializing_if = "Message::is_empty")]
     pub message: Message,
-    /// Image as the user wrote it, or its id where the runtime does not say.
+    /// Image as the user wrote it, or its id if the runtime does not report that.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub image: Text,
 }
 
-/// One layer or manifest on its way into containerd's content store.
+/// An active ingest: a layer or manifest that is written to the content store of containerd.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pull {
     /// Ingest reference, `layer-sha256:…`.
     pub reference: Text,
     /// Bytes so far.
     pub offset: u64,
-    /// Bytes in all; absent where the source does not say.
+    /// Total bytes; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Begin of this ingest.
+    /// Start of the ingest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
 }

@@ -1,5 +1,4 @@
-//! Owns the observation itself and its additive encoding: one JSON object a line.
-//! It must not fail on what a later version wrote: an unknown variant is skipped and counted.
+//! The observation and its encoding: one JSON object per line. Variants of a later version are skipped and counted.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +9,7 @@ use super::{
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
 
-/// Something that was observed, and where it stands.
+/// One observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Source, order and time.
@@ -21,73 +20,73 @@ pub struct Observation {
     pub fact: Fact,
 }
 
-/// What can be observed. Variants are only ever added.
+/// What can be observed. Variants are only added, never removed.
 ///
-/// A source that lists says [`Fact::EpochBegin`], everything that is, [`Fact::EpochEnd`], then differences. What it did
-/// not say again in the new epoch is gone at its end; until then what the last epoch said stands.
+/// A source that lists reports [`Fact::EpochBegin`], every object, [`Fact::EpochEnd`], and then differences. Objects that a new
+/// epoch does not report are removed at its end; until then those of the last epoch are valid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "kebab-case")]
 pub enum Fact {
-    /// The source's state changed.
+    /// The state of the source changed.
     SourceState(SourceState),
-    /// A full listing begins.
+    /// A full list starts.
     EpochBegin,
-    /// The full listing is complete.
+    /// The full list is complete.
     EpochEnd,
-    /// The source answered, and had nothing new (a bookmark, an unchanged list).
+    /// The source responded without changes (a bookmark, an unchanged list).
     Alive,
-    /// Objects came that could not be read; each costs itself alone.
+    /// Objects that could not be decoded; the others are reported.
     Unreadable {
         /// How many.
         count: u64,
     },
-    /// The list under way has so many more objects, as the server says.
+    /// The rest of the list in progress (`remainingItemCount`).
     Remaining {
         /// How many.
         count: u64,
     },
-    /// Whether the certificate of who answers is verified; it is until this says otherwise.
+    /// True if the server certificate is verified; the default is true.
     Tls {
-        /// It is. Otherwise somebody else may answer, because the user or the credential says so.
+        /// False if the user or the credential disables verification: another server can respond.
         verified: bool,
     },
-    /// A timed call begins.
+    /// A timed call starts.
     CallBegin(Call),
-    /// The timed call ended.
+    /// The timed call has returned.
     CallEnd {
         /// Which.
         call: Call,
-        /// Microseconds it took.
+        /// Duration, microseconds.
         took_us: u64,
         /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<SourceError>,
     },
-    /// A pod is or has changed.
+    /// A pod is new or has changed.
     Pod(Box<Pod>),
-    /// The pod of that UID is gone from this source.
+    /// The pod with that UID is gone from this source.
     PodGone(Text),
-    /// The node is or has changed.
+    /// The node is new or has changed.
     Node(Box<Node>),
-    /// The node object of that name is gone.
+    /// The node object with that name is gone.
     NodeGone(Text),
-    /// An event is or has changed.
+    /// An event is new or has changed.
     Event(Box<Event>),
-    /// The event of that UID expired.
+    /// The event with that UID expired.
     EventGone(Text),
-    /// A sandbox is or has changed.
+    /// A sandbox is new or has changed.
     Sandbox(Box<Sandbox>),
-    /// The sandbox of that id is gone.
+    /// The sandbox with that id is gone.
     SandboxGone(Text),
-    /// A container is or has changed.
+    /// A container is new or has changed.
     Container(Box<Container>),
-    /// The container of that id is gone.
+    /// The container with that id is gone.
     ContainerGone(Text),
     /// Version and conditions of the runtime.
     RuntimeStatus(Box<RuntimeStatus>),
-    /// An ingest is or has moved.
+    /// An ingest is new or has progressed.
     Pull(Pull),
-    /// The ingest of that reference is over.
+    /// The ingest with that reference has finished.
     PullGone(Text),
     /// A page of metrics.
     Scrape(Box<Scrape>),
@@ -104,49 +103,49 @@ pub enum Fact {
         /// How many.
         count: u64,
     },
-    /// A systemd unit is or has changed.
+    /// A systemd unit is new or has changed.
     Unit(Box<Unit>),
-    /// When the machine booted.
+    /// Boot time of the machine.
     Boot(Time),
-    /// What lies on disk of a pod is or has changed.
+    /// The directories of a pod are new or have changed.
     PodDir(Box<PodDir>),
-    /// Nothing lies on disk any more of the pod of that UID.
+    /// The directories of the pod with that UID are gone.
     PodDirGone(Text),
-    /// A static pod's manifest of that file name is there, and what it says is not known.
+    /// The manifest with that file name exists and was not decoded.
     StaticManifest(Text),
-    /// The manifest of that file name is gone.
+    /// The manifest with that file name is gone.
     StaticManifestGone(Text),
-    /// The node's lease is or was renewed.
+    /// The node's lease is new or was renewed.
     Lease(Box<Lease>),
-    /// The lease of that name is gone.
+    /// The lease with that name is gone.
     LeaseGone(Text),
-    /// An image is or has changed.
+    /// An image is new or has changed.
     Image(Box<Image>),
-    /// The image of that id is gone.
+    /// The image with that id is gone.
     ImageGone(Text),
-    /// Where images lie and what they take has changed.
+    /// The file systems of images, or their usage, have changed.
     ImageFs(Box<ImageFs>),
-    /// A static pod's manifest is there or has changed.
+    /// The manifest of a static pod is new or has changed.
     StaticPod(Box<StaticPod>),
-    /// What the kernel says of the machine as a whole.
+    /// The kernel's counters of the whole machine.
     Vitals(Box<Vitals>),
-    /// A certificate of the kubelet's is there or has changed.
+    /// A certificate of the kubelet is new or has changed.
     Certificate(Box<Certificate>),
     /// The certificate in that file is gone.
     CertificateGone(Text),
-    /// What a pod uses has changed.
+    /// The resource usage of a pod has changed.
     PodUsage(PodUsage),
-    /// The pod of that UID has no control group any more.
+    /// The control group of the pod with that UID is gone.
     PodUsageGone(Text),
 }
 
 impl Fact {
-    /// Only log lines and spans may be dropped under pressure; everything else is state.
+    /// True for log lines and spans, the only facts that can be dropped when the model is slow; all others are state.
     pub fn may_be_dropped(&self) -> bool {
         matches!(self, Fact::Log(_) | Fact::Span(_))
     }
 
-    /// What a later observation of the same source replaces, if this is keyed state.
+    /// The key of keyed state: a later fact of the same source with the same key replaces it.
     pub fn key(&self) -> Option<(&'static str, &str)> {
         Some(match self {
             Fact::SourceState(_) => ("state", ""),
@@ -197,27 +196,27 @@ impl Fact {
     }
 }
 
-/// What became of one encoded line.
+/// The result of decoding one line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decoded {
-    /// Understood.
+    /// A known observation.
     Known(Box<Observation>),
-    /// Well formed, but of a kind, a source or a shape that a later version added.
+    /// Valid, but with a kind, a source or fields of a later version.
     Unknown,
-    /// Not an observation at all.
+    /// Not an observation.
     Malformed,
 }
 
 impl Observation {
-    /// One line of JSON, without the line feed.
+    /// Encodes the observation as one line of JSON, without the line feed.
     ///
     /// # Errors
-    /// Only if a number cannot be written as JSON (an infinite one).
+    /// Only for a number that JSON does not have, such as infinity.
     pub fn encode(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
     }
 
-    /// Reads one line.
+    /// Decodes one line.
     pub fn decode(line: &str) -> Decoded {
         #[derive(Deserialize)]
         struct Shape {

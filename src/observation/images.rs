@@ -1,5 +1,4 @@
-//! Owns what the container runtime says of its images and of the file systems that hold them.
-//! It must not hold an image's configuration: that carries environments.
+//! Images of the container runtime and the file systems with them. Image configurations are not kept: they contain environments.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,14 +28,14 @@ pub struct Image {
     /// Names with digests, as in `registry.k8s.io/pause@sha256:…`.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub digests: Bounded<Text, IMAGE_NAMES>,
-    /// Bytes, as the runtime counts them; layers that images share count in each.
+    /// Size according to the runtime, bytes; shared layers count in each image.
     pub size: u64,
-    /// Never collected by the kubelet.
+    /// Excluded from garbage collection by the kubelet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
 }
 
-/// `ImageFsInfo`: where image layers lie, and where the writable layers of containers do when that is said apart.
+/// `ImageFsInfo`: file systems of image layers, and of writable container layers if the runtime reports them separately.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImageFs {
     /// `image_filesystems`.
@@ -47,7 +46,7 @@ pub struct ImageFs {
     pub containers: Bounded<FilesystemUsage, FILESYSTEMS>,
 }
 
-/// What the runtime uses of one file system (`FilesystemUsage` of CRI v1), as it last counted.
+/// What the runtime uses of one file system (`FilesystemUsage` of CRI v1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilesystemUsage {
     /// A folder on it.

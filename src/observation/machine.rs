@@ -1,5 +1,5 @@
-//! Owns what the machine says when API server and kubelet are both closed: systemd's word on units, and what lies on disk.
-//! It must not hold what a file says beyond the names of pods and containers.
+//! What the machine itself shows without API server and kubelet: systemd units, and the files of pods. Of a file's content only
+//! the names of pods and containers are kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +29,13 @@ pub struct Unit {
     /// `SubState`: `running`, `auto-restart`, `dead`, `failed`, …
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub sub: Text,
-    /// `ActiveEnterTimestamp`: when it last became active, whether it still is or not.
+    /// `ActiveEnterTimestamp`: when it last became active, even if it no longer is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
-    /// `NRestarts`: automatic restarts since systemd loaded the unit or somebody started it by hand.
+    /// `NRestarts`: automatic restarts since systemd loaded the unit or a user started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts: Option<u32>,
-    /// The main process's last end; absent while the first one runs.
+    /// Last exit of the main process; absent while the first one runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<UnitExit>,
     /// `Result`: `success`, `exit-code`, `signal`, `oom-kill`, `timeout`, `watchdog`, …
@@ -43,12 +43,12 @@ pub struct Unit {
     pub result: Text,
 }
 
-/// How the main process of a unit ended.
+/// How the main process of a unit exited.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitExit {
     /// Exit code, or the signal's number if it was killed (`ExecMainStatus`).
     pub status: i32,
-    /// A signal ended it (`ExecMainCode` is CLD_KILLED or CLD_DUMPED).
+    /// Killed by a signal (`ExecMainCode` is CLD_KILLED or CLD_DUMPED).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub killed: bool,
     /// `ExecMainExitTimestamp`.
@@ -56,7 +56,7 @@ pub struct UnitExit {
     pub at: Option<Time>,
 }
 
-/// What lies on disk of a pod.
+/// The directories of a pod on disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PodDir {
     /// Pod UID; of a static pod its own.
@@ -64,42 +64,42 @@ pub struct PodDir {
     /// Pod as `namespace/name`, from the name of its log directory; empty without one.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub pod: Text,
-    /// The kubelet has a directory for it: admitted and past its first sync, or not cleaned up yet.
+    /// The kubelet has a directory for it: it is admitted and past its first sync, or not cleaned up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kubelet: bool,
-    /// There is a log directory: a sandbox was at least about to be made.
+    /// It has a log directory: the kubelet has started to create a sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub logs: bool,
-    /// Birth of the kubelet's directory, where the file system tells it.
+    /// Creation time of the kubelet's directory, if the file system has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// Containers that have a log directory, by name.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub containers: Bounded<ContainerDir, CONTAINERS_ON_DISK>,
-    /// Volumes that have a directory of the kubelet's, by name; of a claim it is the persistent volume's.
+    /// Volumes with a directory of the kubelet, by name; for a claim, the name of the persistent volume.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub volumes: Bounded<Text, VOLUMES>,
 }
 
-/// What lies on disk of a container: its log directory.
+/// The log directory of a container.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ContainerDir {
     /// Container name.
     pub name: Text,
-    /// Number of its newest log file, which counts its restarts; absent when it has none: it was never started.
+    /// Number of its newest log file, which is its restart count; absent without a log file: it was never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts: Option<u32>,
 }
 
-/// A static pod, as its manifest has it.
+/// A static pod, from its manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StaticPod {
     /// File name of the manifest.
     pub file: Text,
-    /// Namespace; empty when the manifest could not be read.
+    /// Namespace; empty if the manifest could not be read.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub namespace: Text,
-    /// Name as the kubelet makes it, with the node's name behind it; empty when the manifest could not be read.
+    /// Name with the name of the node as suffix, as the kubelet creates it; empty if the manifest could not be read.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub name: Text,
     /// Containers.

@@ -1,5 +1,5 @@
-//! Owns what can be observed of a node: additive values with their stamps, the format that recordings are made of.
-//! It must not do I/O, read the clock, or know what anybody concludes from an observation.
+//! What can be observed of a node: serializable values with their stamps. Recordings consist of them: fields and variants are
+//! only added. No I/O, no clock, no conclusions.
 
 mod budget;
 mod cri;

@@ -1,32 +1,32 @@
-//! Owns what waits between the sources and a model that is slow: state coalesced to its latest value, never dropped.
-//! It must not reorder one source's observations, nor drop anything but log lines and spans.
+//! The queue between the sources and the model. State is coalesced to its latest value and never dropped; log lines and spans
+//! are dropped above a limit. The order of one source is kept.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::{Fact, Observation, Source};
 
-/// Log lines and spans that may wait, over all sources; what comes beyond is dropped and counted.
+/// Most pending log lines and spans of all sources; more are dropped and counted.
 pub const QUEUE_LOSSY_CAPACITY: usize = 4096;
 
-/// Slots and keys beyond twice those in use that may be out of use before they are taken out.
+/// Number of unused slots and keys, beyond twice those in use, that triggers a compaction.
 const SPARE: usize = 1024;
 
 type QueueKey = (Source, u32, &'static str, String);
 
-/// A queue whose length is bounded by what there is to know, not by how fast it changes.
+/// A queue whose length is bounded by the number of objects, not by the rate of changes.
 ///
-/// A later value of the same key replaces an earlier one that still waits, and takes its place at the end. The end of a
-/// listing is a barrier: nothing moves past it, or the listing would seem to lack what it had. The begin of a new epoch
-/// throws away what still waits of the source's older epochs, log lines and spans apart.
+/// A later value of a key replaces a pending earlier one, and moves to the end. The end of a list is a barrier: no value moves
+/// past it, or the list would lack it. The start of an epoch removes the pending state of the older epochs of the source, but not
+/// log lines and spans.
 ///
-/// `T` is carried along with each observation, and dropped with it.
+/// `T` is a value that is queued and dropped with an observation.
 #[derive(Debug)]
 pub struct Queue<T = ()> {
     slots: VecDeque<Option<(Observation, T)>>,
-    /// Index of the first slot, counted from the beginning of time.
+    /// Index of the first slot since the creation of the queue.
     base: usize,
     latest: HashMap<QueueKey, usize>,
-    /// Slots that are not empty.
+    /// Number of slots that are not empty.
     filled: usize,
     lossy: usize,
     capacity: usize,
@@ -45,14 +45,14 @@ impl Queue {
         self.push_with(observation, ());
     }
 
-    /// Takes the oldest observation that waits.
+    /// Removes and returns the oldest observation.
     pub fn pop(&mut self) -> Option<Observation> {
         self.pop_with().map(|(observation, ())| observation)
     }
 }
 
 impl<T> Queue<T> {
-    /// A queue that holds at most `capacity` log lines and spans.
+    /// A queue with at most `capacity` log lines and spans.
     pub fn with_lossy_capacity(capacity: usize) -> Self {
         Self {
             slots: VecDeque::new(),
@@ -65,7 +65,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds an observation, and what belongs to it.
+    /// Adds an observation with its value.
     pub fn push_with(&mut self, observation: Observation, with: T) {
         let source = observation.stamp.source;
         if observation.fact.may_be_dropped() {
@@ -97,8 +97,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes out the slots that were emptied and the keys of what was taken: one value that changes all the time, or ever
-    /// new ones, must not let either grow while the model is slow.
+    /// Removes empty slots and unused keys: neither must grow with the number of changes while the model is slow.
     fn compact(&mut self) {
         let mut moved = Vec::with_capacity(self.slots.len());
         let mut to = 0;
@@ -128,22 +127,22 @@ impl<T> Queue<T> {
         None
     }
 
-    /// Takes the counts of what was dropped since the last call, to be told as [`Fact::Dropped`].
+    /// Takes the numbers of dropped observations since the last call, for [`Fact::Dropped`].
     pub fn take_dropped(&mut self) -> BTreeMap<Source, u64> {
         std::mem::take(&mut self.dropped)
     }
 
-    /// Observations that wait.
+    /// Number of pending observations.
     pub fn len(&self) -> usize {
         self.filled
     }
 
-    /// Log lines and spans that wait.
+    /// Number of pending log lines and spans.
     pub fn lossy(&self) -> usize {
         self.lossy
     }
 
-    /// True when nothing waits.
+    /// True without pending observations.
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }
@@ -160,7 +159,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// State that a new listing says again; a call's begin and end, and scrapes, are history and stay.
+/// True for state that a new list reports again; calls and scrapes are history and are kept.
 fn is_listed(fact: &Fact) -> bool {
     fact.key().is_some_and(|(kind, _)| !matches!(kind, "state" | "tls"))
         || matches!(fact, Fact::EpochBegin | Fact::EpochEnd)
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_value_stays_and_is_never_dropped() {
+    fn the_latest_value_is_kept() {
         let mut queue = Queue::with_lossy_capacity(1);
         let facts = vec![pod("a", "1"), pod("b", "1"), pod("a", "2"), pod("a", "3"), Fact::PodGone("b".into())];
         assert_eq!(run(facts, &mut queue), vec![pod("a", "3"), Fact::PodGone("b".into())]);
@@ -211,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_all_the_time_takes_no_more_room_than_once() {
+    fn frequent_changes_do_not_grow_the_queue() {
         let mut queue = Queue::default();
         let mut seq = Sequencer::new(Source::ApiPods);
         for n in 0..10_000 {
             for uid in ["a", "b"] {
                 queue.push(Observation { stamp: seq.stamp(0, at(0)), fact: pod(uid, &n.to_string()) });
             }
-            // And ever new ones, which are taken.
+            // New keys, which are removed at once.
             queue.push(Observation { stamp: seq.stamp(0, at(0)), fact: pod(&format!("new-{n}"), "") });
             queue.pop();
         }
@@ -229,14 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_passes_the_end_of_a_listing() {
+    fn no_value_moves_past_the_end_of_a_list() {
         let facts = vec![Fact::EpochBegin, pod("a", "1"), Fact::EpochEnd, pod("a", "2"), pod("a", "3")];
         let kept = vec![Fact::EpochBegin, pod("a", "1"), Fact::EpochEnd, pod("a", "3")];
         assert_eq!(run(facts, &mut Queue::default()), kept);
     }
 
     #[test]
-    fn a_new_epoch_replaces_what_waits_of_the_old() {
+    fn a_new_epoch_removes_the_pending_state_of_the_old() {
         let facts = vec![Fact::EpochBegin, pod("a", "1"), Fact::EpochEnd, log(), Fact::EpochBegin, pod("b", "1")];
         assert_eq!(run(facts, &mut Queue::default()), vec![log(), Fact::EpochBegin, pod("b", "1")]);
     }

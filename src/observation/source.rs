@@ -1,12 +1,11 @@
-//! Owns the names of the sources, their one state machine, and what is said when one fails.
-//! It must not retry, connect or decide anything.
+//! The sources: their names, states and errors.
 
 use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::text::Message;
 
-/// One way of looking at the node.
+/// A source of observations of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -18,7 +17,7 @@ pub enum Source {
     ApiLease,
     /// API server: events.
     ApiEvents,
-    /// API server: pods that no scheduler has placed yet.
+    /// API server: pods that are not bound to a node.
     ApiUnbound,
     /// Container runtime: sandboxes and containers over CRI.
     Cri,
@@ -40,11 +39,11 @@ pub enum Source {
     Spans,
     /// Kernel log: kills for memory, faults, hung tasks.
     KernelLog,
-    /// The machine: systemd's units, boot time, what lies on disk of pods.
+    /// The machine: systemd units, boot time, directories of pods.
     Machine,
-    /// What containers wrote: the last lines of those that ended badly.
+    /// Output of containers: the last lines of failed ones.
     ContainerLog,
-    /// Any other log that was given: a network agent's, a storage driver's.
+    /// Any other log file that was given, of a network agent or a storage driver.
     OtherLog,
 }
 
@@ -95,7 +94,7 @@ impl Source {
         }
     }
 
-    /// What is asked for, in the words of an error: the request, where the source is a page.
+    /// The request for an error message; the name of a source without one.
     pub fn request(self) -> &'static str {
         match self {
             Source::KubeletPods => "GET /pods",
@@ -107,7 +106,7 @@ impl Source {
     }
 }
 
-/// What a source is doing; drawn the same way in the header, in JSON and in `doctor`.
+/// State of a source, with the same words in the header, in JSON and in `doctor`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum SourceState {
@@ -116,72 +115,72 @@ pub enum SourceState {
         /// Why.
         why: Message,
     },
-    /// First attempt under way.
+    /// The first attempt is in progress.
     Connecting,
-    /// Answers.
+    /// Responds.
     Live {
-        /// Since when without a break.
+        /// Since when without interruption.
         since: Time,
     },
-    /// Answers, and more than is kept: objects were left out.
+    /// Responds with more than the budget: objects were left out.
     Degraded {
-        /// Since when it answers without a break.
+        /// Since when without interruption.
         since: Time,
         /// What was left out, and what to do.
         error: SourceError,
     },
-    /// Failed; will be tried again.
+    /// Failed; is retried.
     Retrying {
-        /// When the next try is due, if that is planned.
+        /// Time of the next attempt, if known.
         at: Option<Time>,
-        /// What went wrong.
+        /// The failure.
         error: SourceError,
     },
-    /// Refused for lack of a permission.
+    /// Refused: a permission is missing.
     Forbidden {
-        /// What was refused and what would grant it.
+        /// What was refused, and how to grant it.
         error: SourceError,
     },
-    /// A recording or an import ends here; nothing more will come.
+    /// The end of a recording or an import: no further observations.
     Ended,
 }
 
 /// One failure of one source: what was tried, what kind of failure it was, and what to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceError {
-    /// What was tried, and the answer.
+    /// The attempt, and its result.
     pub tried: Message,
     /// The kind of failure.
     pub kind: ErrorKind,
-    /// What to do about it; empty when there is nothing to do but wait.
+    /// What to do about it; empty if the user can only wait.
     #[serde(default, skip_serializing_if = "Message::is_empty")]
     pub fix: Message,
 }
 
-/// Kinds of failure that are told apart.
+/// Kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
-    /// Nothing answers there.
+    /// Nothing responds at the address.
     Unreachable,
-    /// Something answers, too late.
+    /// No response in time.
     Timeout,
     /// 401 or 403, or a permission of the file system.
     Denied,
-    /// The answer could not be understood.
+    /// The response could not be decoded.
     Malformed,
-    /// More came than is read or kept.
+    /// The response is above a size limit.
     TooLarge,
     /// Anything else.
     #[serde(other)]
     Other,
 }
 
-/// Calls that are timed from begin to end, so that one in flight shows its age.
+/// Calls that are timed from start to end, so that the age of one in flight is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Call {
-    /// ListPodSandbox and ListContainers: what a relist pays.
+    /// ListPodSandbox and ListContainers, the calls of a relist.
     CriList,
     /// A scrape of `/metrics`.
     Metrics,

@@ -1,26 +1,25 @@
-//! Owns when and in which order something was observed.
-//! It must not read a clock: whoever observes passes the time in.
+//! When and in which order an observation was made. The caller passes the time.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Source, Time};
 
-/// Where an observation stands: the source orders its own by `epoch` and `seq`, everything together is ordered by `mono`.
+/// Source, order and time of an observation: `epoch` and `seq` order one source, `mono` orders all sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Who said it.
+    /// The source.
     pub source: Source,
-    /// Grows by one after every gap; a listing is valid within one epoch.
+    /// Increases by one after every gap; a list is valid within one epoch.
     pub epoch: u32,
-    /// Grows with every observation of this source, through all epochs; starts at 1.
+    /// Increases by one with every observation of the source, across epochs; starts at 1.
     pub seq: u64,
-    /// Microseconds since observing began, on a clock that never jumps.
+    /// Microseconds since the start of observation, on the monotonic clock.
     pub mono: u64,
-    /// Wall clock at receipt: what is shown.
+    /// Wall clock at receipt; this time is shown.
     pub wall: Time,
 }
 
-/// Numbers one source's observations.
+/// Numbers the observations of one source.
 #[derive(Clone, Debug)]
 pub struct Sequencer {
     source: Source,
@@ -29,18 +28,18 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
-    /// A source that has said nothing yet.
+    /// A source without observations.
     pub fn new(source: Source) -> Self {
         Self { source, epoch: 0, seq: 0 }
     }
 
-    /// The next stamp. An epoch's begin must be stamped with [`Sequencer::next_epoch`].
+    /// The next stamp. For the start of an epoch use [`Sequencer::next_epoch`].
     pub fn stamp(&mut self, mono: u64, wall: Time) -> Stamp {
         self.seq += 1;
         Stamp { source: self.source, epoch: self.epoch, seq: self.seq, mono, wall }
     }
 
-    /// The stamp that begins a new epoch.
+    /// The first stamp of a new epoch.
     pub fn next_epoch(&mut self, mono: u64, wall: Time) -> Stamp {
         self.epoch += 1;
         self.stamp(mono, wall)

@@ -1,5 +1,5 @@
-//! Owns what the kernel counts of the machine as a whole, and of each pod's control group: memory, file systems, pressure.
-//! It must not hold a rate: counters stay counters, differences are the model's.
+//! Counters of the kernel for the machine and for each pod's control group: memory, file systems, pressure. The model computes
+//! rates from them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 use crate::text::Text;
 
-/// One look at the machine. What could not be read is absent.
+/// One sample of the machine. Values that could not be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vitals {
     /// `/proc/meminfo`.
@@ -23,10 +23,10 @@ pub struct Vitals {
     /// File systems of the kubelet, of images and of the machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filesystems: Vec<Filesystem>,
-    /// Processes that the kernel has killed for lack of memory since boot (`oom_kill` of `/proc/vmstat`).
+    /// Processes that the kernel has OOM-killed since boot (`oom_kill` in `/proc/vmstat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oom_kills: Option<u64>,
-    /// Threads that exist, of `/proc/loadavg`, and how many may (`kernel.pid_max`).
+    /// Number of threads (`/proc/loadavg`), and the limit (`kernel.pid_max`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pids: Option<(u64, u64)>,
 }
@@ -36,12 +36,12 @@ pub struct Vitals {
 pub struct MemoryInfo {
     /// `MemTotal`.
     pub total: u64,
-    /// What the kubelet takes for available (`memory.available`): total less the working set, which is free memory and
-    /// the inactive part of the page cache. The kernel's own `MemAvailable` is another figure.
+    /// What the kubelet counts as available (`memory.available`): total minus working set, which is free memory plus the
+    /// inactive part of the page cache. It differs from the kernel's `MemAvailable`.
     pub available: u64,
 }
 
-/// Ticks of all processors since boot, 100 a second each.
+/// Ticks of all CPUs since boot, 100 per second and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {
     /// Not idle and not waiting for a disk.
@@ -50,12 +50,12 @@ pub struct CpuTicks {
     pub all: u64,
 }
 
-/// Share of time in which work stood still for lack of something, percent over 10 s, 60 s and 300 s.
+/// Share of time in which tasks waited for a resource, percent over 10 s, 60 s and 300 s (`/proc/pressure`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// Some task waited.
+    /// At least one task waited.
     pub some: [f64; 3],
-    /// All that were not idle did.
+    /// All tasks that were not idle waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<[f64; 3]>,
 }
@@ -63,21 +63,21 @@ pub struct Pressure {
 /// A file system (`statvfs`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
-    /// Directory that was asked for.
+    /// Directory that was sampled.
     pub path: Text,
-    /// Number of the file system: equal for two directories of one.
+    /// Id of the file system: equal for two directories on it.
     pub id: u64,
     /// Size, bytes.
     pub size: u64,
-    /// What is left for others than root, bytes.
+    /// Available to users other than root, bytes.
     pub available: u64,
-    /// Inodes; 0 where the file system makes them as it goes.
+    /// Inodes; 0 if the file system creates them on demand.
     pub inodes: u64,
-    /// Inodes left.
+    /// Free inodes.
     pub inodes_free: u64,
 }
 
-/// A certificate of the kubelet's on disk.
+/// A certificate of the kubelet on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Certificate {
     /// File.
@@ -88,15 +88,14 @@ pub struct Certificate {
     pub ends: Time,
 }
 
-/// What a pod uses, as its control group counts.
+/// Resource usage of a pod, from its control group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodUsage {
     /// Pod UID; of a static pod its own.
     pub uid: Text,
-    /// Working set: memory less the inactive part of the page cache, bytes in steps of 1 MiB. It is what evictions are
-    /// ranked by.
+    /// Working set: memory minus the inactive part of the page cache, bytes in steps of 1 MiB. Evictions are ranked by it.
     pub memory: u64,
-    /// Processors that it used between the last two looks, thousandths of one, in two figures; None after the first look.
+    /// CPU usage between the last two samples, millicores with two significant digits; None after the first sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
 }

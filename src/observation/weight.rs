@@ -1,5 +1,4 @@
-//! Owns how much memory a fact costs: what it holds, and what the model derives from it.
-//! It must not know any limit.
+//! The memory cost of a fact: its own, and that of what the model derives from it.
 
 use super::{
     Certificate, Container, ContainerDir, Fact, FilesystemUsage, Health, Image, ImageFs, LogEntry, LogKind, Pull,
@@ -57,20 +56,20 @@ impl Weigh for LogKind {
     }
 }
 
-/// What the model, the pipeline and the view derive from one pod, bytes: its place in the indexes, its trail, its joined
-/// facts, its diagnosis and its row. An estimate.
+/// Estimate of what the model, the pipeline and the view derive from one pod, bytes: index entries, history, joined facts,
+/// diagnosis and row.
 const OF_POD: usize = 4 << 10;
-/// The same of a sandbox or a container; of most the pod is known otherwise.
+/// Estimate for a sandbox or a container, bytes; for most of them the pod has its own weight.
 const OF_CONTAINER: usize = 1 << 10;
-/// The same of an event.
+/// Estimate for an event, bytes.
 const OF_EVENT: usize = 512;
-/// The same of anything else.
+/// Estimate for other facts, bytes.
 const OF_OTHER: usize = 256;
-/// A page of metrics holds at most 256 histograms of 128 buckets; a real one about 30 of 15.
+/// A page of metrics, bytes: at most 256 histograms of 128 buckets; a real one has about 30 of 15.
 const OF_SCRAPE: usize = 16 << 10;
 
 impl Fact {
-    /// Bytes that the fact costs where it is kept, with what is derived from it; an estimate that is rather too high.
+    /// Memory cost of the fact with what is derived from it, bytes. An estimate that is rather too high.
     pub fn weight(&self) -> u64 {
         let (held, derived) = match self {
             Fact::Pod(pod) => (Box::<Pod>::heap(pod), OF_POD),
@@ -121,7 +120,7 @@ impl Fact {
         (size_of::<Observation>() + held + derived) as u64
     }
 
-    /// What says that the keyed thing is not there any more; None where nothing says that.
+    /// The fact that removes this keyed state; None if there is none.
     pub fn gone(&self) -> Option<Fact> {
         Some(match self {
             Fact::Pod(pod) => Fact::PodGone(pod.metadata.uid.clone()),
@@ -141,7 +140,7 @@ impl Fact {
         })
     }
 
-    /// It takes keyed state away.
+    /// True for a fact that removes keyed state.
     pub fn is_gone(&self) -> bool {
         matches!(
             self,

@@ -34,7 +34,7 @@ pub(super) fn import(path: &Path, limits: Limits) -> Result<Imported, ImportErro
 pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Result<ClusterObjects, ImportError> {
     let name = path.to_string_lossy();
     let invalid = |why: String| ImportError::NotObjects { path: path.to_owned(), why };
-    let (mut cluster, mut splitter) = (ClusterObjects::default(), ListSplitter::with_head(MAX_ITEM));
+    let (mut cluster, mut splitter) = (ClusterObjects::default(), ListSplitter::with_max_head(MAX_ITEM));
     // Items without a kind that come before the kind of the list is known.
     let (mut unnamed, mut unnamed_bytes): (Vec<Vec<u8>>, u64) = (Vec::new(), 0);
     let mut kind = None;
