@@ -39,6 +39,8 @@ Log
 LogOf
 Message
 NodeContext
+=======
+>>>>>>> pipe
 Open
 Part
 Place

@@ -53,7 +53,7 @@ pub(super) fn container_position(
     let created = facts.containers_of(name).filter_map(|c| c.created_at).min();
     let create_done = earliest([created, first_event("Created")].into_iter().flatten());
     let image_done = first_event("Pulled").or(create_done);
-    // The runtime's newest run may not be in the status yet.
+    // The runtime's newest run might not be in the status yet.
     let restarts = status.map_or(0, |s| s.restart_count).max(cri.map_or(0, |c| c.attempt));
     let last_exit = ends()
         .map(|t| (t.exit_code, t.reason.clone(), nonzero_time(t.finished_at)))

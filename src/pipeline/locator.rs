@@ -25,12 +25,12 @@ pub struct LocatedPod {
 #[derive(Debug, Default)]
 pub struct PodLocator {
     located: BTreeMap<Text, LocatedPod>,
-    node: NodeContext,
+    node: PositionContext,
 }
 
 /// What a position depends on besides the facts of its pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct NodeContext {
+struct PositionContext {
     api_minor: u32,
     is_kubelet_unresponsive: bool,
 }
@@ -38,7 +38,7 @@ struct NodeContext {
 impl PodLocator {
     /// The positions of all pods of a snapshot at `now`, by UID, without pods of which only exited containers are left.
     pub fn locate_all(&mut self, snapshot: &Snapshot, now: Time) -> Vec<LocatedPod> {
-        let node = NodeContext {
+        let node = PositionContext {
             api_minor: api_minor(snapshot),
             is_kubelet_unresponsive: snapshot.is_kubelet_unresponsive(now),
         };

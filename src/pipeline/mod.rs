@@ -29,10 +29,9 @@ pub(crate) mod tests;
 
 pub use container::{ContainerKind, ContainerPosition};
 pub use container_stage::stage_of_reason;
-pub use evidence::{Evidence, last_event};
-pub use locate::locate;
+pub use evidence::Evidence;
 pub use locator::{LocatedPod, PodLocator};
 pub use next::{Next, NextKind};
 pub use position::PipelinePosition;
 pub use stage::{Stage, StageProgress, StageState};
-pub use status::{KubectlStatus, human_duration, kubectl_status};
+pub use status::{human_duration, kubectl_status};

@@ -183,7 +183,7 @@ impl Pair<'_> {
         OBJECT_SUFFIXES.iter().any(|end| name.ends_with(end)) || namespaced || pulls
     }
 
-    /// Name and value are a line of their own, as in YAML.
+    /// Name and value are alone on their line, as in YAML.
     fn is_line(&self, range: &Range<usize>) -> bool {
         let head = self.text.get(..self.start).unwrap_or_default();
         let head = head.rsplit('\n').next().unwrap_or_default().trim_matches([' ', '\t', '-', '"', '\'']);
