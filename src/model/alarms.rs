@@ -1,17 +1,12 @@
 //! Owns what time alone makes true of the node: calls and pulls that stand still, a PLEG that is silent.
 //! It must not look at single pods, and every alarm must have a deadline at which it begins.
 
-use crate::time::TimeDelta;
 use serde::Serialize;
 
 use super::{Snapshot, SourceFacts};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::text::Text;
-
-/// A call of ours that has brought no answer for so long is told, seconds.
-pub const CALL_STALLED_S: i64 = 10;
-/// A pull that has not moved for so long is told, seconds.
-pub const PULL_STALLED_S: i64 = 10;
+use crate::thresholds::{CALL_STALLED, PULL_STALLED};
 
 /// Something about the node that became true by waiting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,7 +70,7 @@ impl Snapshot {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
-        let waited = |since| now - since >= TimeDelta::seconds(CALL_STALLED_S);
+        let waited = |since| now - since >= CALL_STALLED;
         let refused =
             matches!(&health.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable);
         health.unanswered_since().is_some_and(|since| waited(since) || refused && health.last_answer.is_none())
@@ -102,7 +97,7 @@ impl Snapshot {
             for (&call, calls) in &facts.calls {
                 if let Some(since) = calls.unanswered_since {
                     let alarm = Alarm::Unanswered { source, call, since, in_flight: calls.in_flight };
-                    out.push((since + TimeDelta::seconds(CALL_STALLED_S), alarm));
+                    out.push((since + CALL_STALLED, alarm));
                 }
             }
         }
@@ -116,7 +111,7 @@ impl Snapshot {
                 offset: pull.value.offset,
                 since: pull.changed,
             };
-            out.push((pull.changed + TimeDelta::seconds(PULL_STALLED_S), alarm));
+            out.push((pull.changed + PULL_STALLED, alarm));
         }
         out
     }

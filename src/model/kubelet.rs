@@ -8,14 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::histogram::HistogramDelta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
 use crate::text::{Message, Text};
+use crate::thresholds::{EVENTED_RELIST_UNHEALTHY, METRICS_HISTORY, METRICS_PERIOD, RELIST_UNHEALTHY};
 
 /// Windows kept: fifteen minutes at one scrape every ten seconds.
-const WINDOWS_KEPT: usize = 90;
-
-/// PLEG counts as silent after this (`genericPlegRelistThreshold`, pkg/kubelet/kubelet.go).
-pub const RELIST_THRESHOLD_S: i64 = 180;
-/// The same with the EventedPLEG gate (pkg/kubelet/kubelet.go).
-pub const EVENTED_RELIST_THRESHOLD_S: i64 = 600;
+const WINDOWS_KEPT: usize = (METRICS_HISTORY.num_seconds() / METRICS_PERIOD.num_seconds()) as usize;
 
 /// What PLEG did between two scrapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,7 +150,7 @@ impl KubeletFacts {
     /// After how long without a relist PLEG counts as unhealthy.
     pub fn relist_threshold(&self) -> crate::time::TimeDelta {
         let evented = self.config.as_ref().is_some_and(|c| c.evented_pleg);
-        crate::time::TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
+        if evented { EVENTED_RELIST_UNHEALTHY } else { RELIST_UNHEALTHY }
     }
 }
 

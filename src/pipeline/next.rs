@@ -10,10 +10,8 @@ use super::steps::Steps;
 use super::terminating;
 use crate::observation::Time;
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_FIRST, BACK_OFF_MAX};
 use crate::time::TimeDelta;
-
-/// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
-const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
 
 pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
     if stage == Stage::Terminating {
@@ -50,8 +48,11 @@ fn pull(s: &Steps) -> Option<Time> {
         };
         let last = failures().filter_map(|e| e.last()).max()?;
         let count: u32 = failures().map(|e| e.times()).sum();
-        let delay = PULL_BACK_OFF_S.0.checked_shl(count.saturating_sub(1).min(16)).unwrap_or(PULL_BACK_OFF_S.1);
-        Some(last + TimeDelta::seconds(delay.min(PULL_BACK_OFF_S.1)))
+        let delay = BACK_OFF_FIRST
+            .num_seconds()
+            .checked_shl(count.saturating_sub(1).min(16))
+            .unwrap_or(BACK_OFF_MAX.num_seconds());
+        Some(last + TimeDelta::seconds(delay).min(BACK_OFF_MAX))
     });
     at.min()
 }

@@ -7,6 +7,7 @@ use crate::model::{PodFacts, bare_id, never_ran, nonzero_time};
 use crate::objects::{ContainerState, ContainerStatus};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_FIRST, BACK_OFF_MAX};
 use crate::time::TimeDelta;
 
 /// Waiting reasons by the stage they belong to (facts of pkg/kubelet/images and pkg/kubelet/kuberuntime).
@@ -224,8 +225,8 @@ pub(super) fn back_off_of(error: &str, container: &str) -> Option<TimeDelta> {
 /// When a container that ended at `end` may start again: at once the first time, then after a delay that doubles with
 /// every restart (pkg/kubelet/kubelet.go, MaxCrashLoopBackOff). The API shows the end and not yet the back-off.
 pub(super) fn estimated_retry(end: Time, restarts: u32) -> Option<Time> {
-    let delay = 10i64.checked_shl(restarts.checked_sub(1)?.min(16))?;
-    Some(end + TimeDelta::seconds(delay.min(300)))
+    let delay = BACK_OFF_FIRST.num_seconds().checked_shl(restarts.checked_sub(1)?.min(16))?;
+    Some(end + TimeDelta::seconds(delay).min(BACK_OFF_MAX))
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use super::columns::{Align, Columns};
 use super::pleg::{per_second, quantile, rate};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::thresholds::{CALL_WAITING, METRICS_PERIOD, METRICS_STALE};
 use crate::time::TimeDelta;
 use crate::view::{NodeView, PlegView, clock, milliseconds};
 
-/// Shortest time between two lines that only our own calls are news of, seconds: as often as the metrics are read.
-const OWN_S: i64 = 10;
-/// The same while the metrics are read: their next page is a line anyhow.
-const BESIDE_METRICS_S: i64 = 15;
+/// Shortest time between two lines for which only our own calls are new, while the metrics are read: their next page is a
+/// line anyway.
+const WITH_METRICS: TimeDelta = TimeDelta::seconds(15);
 
 /// Remembers the last line.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl PlegLines {
         let news = self.last.is_none_or(|last| {
             let own = pleg.own.in_flight.is_some() || pleg.own.done.back().is_some_and(|done| done.at > last.at);
             let beside = window.is_some() && !pleg.stale && pleg.own.unanswered_since.is_none();
-            let due = now - last.at >= TimeDelta::seconds(if beside { BESIDE_METRICS_S } else { OWN_S });
+            let due = now - last.at >= if beside { WITH_METRICS } else { METRICS_PERIOD };
             last.verdict != verdict || last.window != window || due && own
         });
         if news {
@@ -51,8 +51,8 @@ impl PlegLines {
     /// When there may be news by waiting alone: the metrics grow old, a call stays without an answer.
     pub fn wake(&self, moment: &NodeView) -> Option<Time> {
         let pleg = moment.pleg();
-        let stale = pleg.scraped_at.map(|at| at + TimeDelta::seconds(crate::view::METRICS_STALE_S + 1));
-        let own = pleg.own.in_flight.and(self.last).map(|last| last.at + TimeDelta::seconds(OWN_S));
+        let stale = pleg.scraped_at.map(|at| at + METRICS_STALE + TimeDelta::seconds(1));
+        let own = pleg.own.in_flight.and(self.last).map(|last| last.at + METRICS_PERIOD);
         stale.into_iter().chain(own).filter(|at| *at > moment.now).min()
     }
 
@@ -83,7 +83,7 @@ impl PlegLines {
 
 /// How long our own call has had no answer, else how long the last took.
 fn own(pleg: &PlegView, now: Time) -> String {
-    let waits = pleg.own.unanswered_since.filter(|since| now - *since >= TimeDelta::seconds(1));
+    let waits = pleg.own.unanswered_since.filter(|since| now - *since >= CALL_WAITING);
     match (waits, pleg.own.done.back()) {
         (Some(since), _) => format!("waits {}", human_duration(now - since)),
         (None, Some(last)) => milliseconds(last.took_us as f64 / 1e6),

@@ -3,6 +3,7 @@
 
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
+use crate::thresholds::CALL_WAITING;
 use crate::time::TimeDelta;
 use crate::view::{NodeView, PlegView, clock, milliseconds};
 
@@ -38,7 +39,7 @@ pub fn metrics_silent(moment: &NodeView, pleg: &PlegView) -> Option<String> {
     let now = moment.now;
     let facts = moment.snapshot.sources.get(&Source::KubeletMetrics)?;
     match facts.unanswered_since() {
-        Some(since) if now - since >= TimeDelta::seconds(1) => {
+        Some(since) if now - since >= CALL_WAITING => {
             let waited = human_duration(now - since);
             Some(format!("the kubelet's metrics have not answered for {waited} (last read {})", read(pleg, now)))
         }

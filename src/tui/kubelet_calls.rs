@@ -5,7 +5,8 @@ use ratatui::text::Line;
 
 use super::sections::{nothing, number, table, text, title};
 use super::theme::{Role, Theme};
-use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+use crate::thresholds::SLOW_OPERATION_S;
+use crate::view::{KubeletView, clock, milliseconds, quantile};
 
 /// The section.
 pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -17,7 +18,7 @@ pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'stati
     }
     let row = |o: &crate::model::OperationWindow| {
         // A pull takes its time.
-        let slow = o.mean.is_some_and(|m| m >= SLOW_S) && o.name != "pull_image";
+        let slow = o.mean.is_some_and(|m| m >= SLOW_OPERATION_S) && o.name != "pull_image";
         let (errors, role) = (o.errors, if slow { Role::Slow } else { Role::Plain });
         let errors = number(errors.to_string()).role(if errors > 0 { Role::Trouble } else { Role::Muted });
         vec![

@@ -1,7 +1,7 @@
 //! Owns PLEG at length: the last 15 minutes, its age against the threshold, and our own timing of the same calls.
 //! It must not show an interpolated figure without its mark.
 
-use crate::time::TimeDelta;
+use crate::thresholds::{CALL_WAITING, SLOW_OPERATION_S};
 use ratatui::text::{Line, Span};
 
 use super::pleg::sparkline;
@@ -9,7 +9,7 @@ use super::sections::{bar, said, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+use crate::view::{KubeletView, clock, milliseconds, quantile};
 
 /// Cells of the bar of age.
 const BAR: usize = 12;
@@ -36,7 +36,7 @@ pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
         let worst = relists.worst.map(|(m, at)| format!(", worst window {} at {}", milliseconds(m), clock(at)));
         let words =
             format!("{}: {} relists{rate}{mean}{}", human_duration(span), relists.count, worst.unwrap_or_default());
-        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_S) { Role::Slow } else { stale };
+        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_OPERATION_S) { Role::Slow } else { stale };
         lines.extend(said(&words, role, cells, theme));
         let spark = sparkline(&pleg.windows, now, cells.saturating_sub(22).clamp(8, SPARK));
         lines.push(Line::raw(format!("  -15m {spark} now")));
@@ -52,7 +52,7 @@ pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
             quantile(w.p90),
             quantile(w.p99)
         );
-        let role = if w.mean.is_some_and(|m| m >= SLOW_S) { Role::Slow } else { stale };
+        let role = if w.mean.is_some_and(|m| m >= SLOW_OPERATION_S) { Role::Slow } else { stale };
         lines.extend(said(&words, role, cells, theme));
     } else {
         lines.extend(said("no two readings of the kubelet's metrics yet", Role::Muted, cells, theme));
@@ -69,7 +69,7 @@ pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
             human_duration(age),
             human_duration(pleg.threshold),
             bar(share, BAR),
-            milliseconds(SLOW_S)
+            milliseconds(SLOW_OPERATION_S)
         );
         lines.extend(said(&words, role, cells, theme));
     }
@@ -82,7 +82,7 @@ fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
     let own = &view.pleg.own;
     let mut parts = Vec::new();
     let mut role = Role::Plain;
-    if let Some(waits) = view.pleg.unanswered_for(now).filter(|w| *w >= TimeDelta::seconds(1)) {
+    if let Some(waits) = view.pleg.unanswered_for(now).filter(|w| *w >= CALL_WAITING) {
         let what = if own.in_flight == own.unanswered_since { "in flight for" } else { "no answer for" };
         parts.push(format!("{what} {}", human_duration(waits)));
         role = Role::Trouble;

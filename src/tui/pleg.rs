@@ -5,7 +5,7 @@
 //! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
 //! ```
 
-use crate::time::TimeDelta;
+use crate::thresholds::{METRICS_HISTORY, METRICS_PERIOD};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -21,8 +21,6 @@ use crate::view::{PlegView, milliseconds, quantile};
 /// Mean relist at the lowest and the highest level of the sparkline, seconds: a scale that does not move, so that
 /// two nodes, or two moments, look alike only if they are.
 const SCALE: (f64, f64) = (0.002, 10.0);
-/// What the sparkline spans, seconds.
-const SPAN_S: i64 = 900;
 
 /// Draws the line.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
@@ -42,7 +40,8 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
     for (text, role) in figures(pleg, now) {
         x = put(buffer, x + 2, area.y, area.right(), &text, theme.style(role));
     }
-    let room = usize::from(area.right().saturating_sub(x + 2)).min(SPAN_S as usize / 10);
+    let room = usize::from(area.right().saturating_sub(x + 2))
+        .min((METRICS_HISTORY.num_seconds() / METRICS_PERIOD.num_seconds()) as usize);
     if room >= 8 {
         put_right(buffer, area, 0, x, &sparkline(&pleg.windows, now, room), theme.style(Role::Plain));
     }
@@ -61,7 +60,7 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
         let role = if age >= pleg.threshold { Role::Trouble } else { dim };
         out.push((format!("seen {} of {}", human_duration(age), human_duration(pleg.threshold)), role));
     }
-    if let Some(at) = pleg.restarted.filter(|at| now - *at < TimeDelta::seconds(SPAN_S)) {
+    if let Some(at) = pleg.restarted.filter(|at| now - *at < METRICS_HISTORY) {
         out.push((format!("kubelet restarted {} ago", human_duration(now - at)), Role::Slow));
     }
     let calls = &pleg.own;
@@ -80,7 +79,7 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
 /// The longest mean relist in each of `cells` equal parts of the last 15 minutes; `·` where none ended, nothing where
 /// nothing is known.
 pub(super) fn sparkline(windows: &[RelistWindow], now: Time, cells: usize) -> String {
-    let part = SPAN_S as f64 / cells.max(1) as f64;
+    let part = METRICS_HISTORY.num_seconds() as f64 / cells.max(1) as f64;
     let ago = |at: Time| (now - at).num_milliseconds() as f64 / 1000.0;
     let cell = |i: usize| {
         let (end, begin) = (part * (cells - 1 - i) as f64, part * (cells - i) as f64);
@@ -101,6 +100,7 @@ fn level(seconds: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::TimeDelta;
 
     #[test]
     fn levels_are_on_a_fixed_scale() {

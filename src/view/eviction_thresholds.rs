@@ -6,18 +6,7 @@ use super::resources::whole;
 use crate::objects::Quantity;
 use crate::observation::{Filesystem, Time, Vitals};
 use crate::text::Text;
-use crate::time::TimeDelta;
-
-/// `evictionHard` where nothing is set (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
-const DEFAULTS: [(&str, &str); 5] = [
-    ("memory.available", "100Mi"),
-    ("nodefs.available", "10%"),
-    ("nodefs.inodesFree", "5%"),
-    ("imagefs.available", "15%"),
-    ("imagefs.inodesFree", "5%"),
-];
-/// A look at the machine older than this says nothing about now, seconds: three of them.
-const STALE_S: i64 = 30;
+use crate::thresholds::{EVICTION_HARD, MACHINE_STALE};
 
 /// One threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +68,7 @@ pub struct Disk {
 /// The last look at the machine, while it is of now.
 pub(super) fn vitals(moment: &NodeView) -> Option<(Time, &Vitals)> {
     let (at, vitals) = moment.snapshot.machine.vitals.as_ref()?;
-    (moment.now - *at <= TimeDelta::seconds(STALE_S)).then_some((*at, vitals))
+    (moment.now - *at <= MACHINE_STALE).then_some((*at, vitals))
 }
 
 fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
@@ -134,7 +123,9 @@ pub fn thresholds(moment: &NodeView) -> Vec<EvictionThreshold> {
                 all.push(threshold(moment, signal, setting, grace.cloned().unwrap_or_default(), false));
             }
         }
-        None => all.extend(DEFAULTS.map(|(signal, s)| threshold(moment, signal, &s.into(), Text::default(), true))),
+        None => {
+            all.extend(EVICTION_HARD.map(|(signal, s)| threshold(moment, signal, &s.into(), Text::default(), true)))
+        }
     }
     all.retain(|t| !matches!(t.setting.as_str(), "0" | "0%"));
     all.sort_by(|a, b| {

@@ -8,10 +8,8 @@ use crate::model::{OperationWindow, PodStartLatency};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
+use crate::thresholds::{LOOP_BLOCKED, RECENT_PROBE_FAILURES};
 use crate::time::TimeDelta;
-
-/// A relist, or a call, that takes so long is marked, seconds: a relist is due every second.
-pub const SLOW_S: f64 = 1.0;
 
 /// How a feed does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,8 +169,7 @@ fn channel(known: impl Into<String>, health: ChannelHealth) -> LoopChannel {
 fn blocked(moment: &NodeView) -> Option<LoopChannel> {
     let (at, why) = moment.snapshot.loop_blocked.as_ref()?;
     let since = ago(moment.now, *at);
-    // It says so again at least every five seconds.
-    let now = since < TimeDelta::seconds(15);
+    let now = since.num_seconds() <= LOOP_BLOCKED.num_seconds();
     let said = if now { "the loop is blocked, nothing is processed" } else { "the loop last skipped" };
     let known = format!("{said}, {} ago: {}", human_duration(since), why.one_line());
     Some(channel(known, if now { ChannelHealth::Failing } else { ChannelHealth::Healthy }))
@@ -220,9 +217,10 @@ fn probes(moment: &NodeView) -> LoopChannel {
     let of = |kind: &str| {
         let about =
             move |e: &&std::sync::Arc<crate::objects::Event>| e.reason == "Unhealthy" && e.message.starts_with(kind);
-        let recent = TimeDelta::minutes(5);
         let now = moment.now;
-        let late = move |e: &std::sync::Arc<crate::objects::Event>| e.last().is_some_and(|at| now - at <= recent);
+        let late = move |e: &std::sync::Arc<crate::objects::Event>| {
+            e.last().is_some_and(|at| now - at <= RECENT_PROBE_FAILURES)
+        };
         moment.pods.iter().filter(|p| p.facts.events.iter().filter(about).any(late)).count()
     };
     let (live, ready, startup) = (of("Liveness"), of("Readiness"), of("Startup"));

@@ -38,11 +38,11 @@ pub use format::{
     alarm_text, bytes, clock, first_text, milliseconds, next_text, quantile, source_state_text, source_state_word,
 };
 pub use header::{LeaseLine, NodeHeader, POD_LISTS, SourceLine};
-pub use kubelet::{ChannelHealth, KubeletView, LoopChannel, RelistSummary, SLOW_S, Workers};
+pub use kubelet::{ChannelHealth, KubeletView, LoopChannel, RelistSummary, Workers};
 pub use log::{LogChoice, first_choice, left_out, log_choices, log_commands, log_request};
 pub use node_detail::{CertificateLine, ConditionLine, LeaseOutlook, NodeDetail, OomKill};
 pub use node_view::NodeView;
-pub use pleg::{METRICS_STALE_S, PlegView};
+pub use pleg::PlegView;
 pub use pod_detail::{PodDetail, SourceWords};
 pub use pod_diagnosis::PodDiagnosis;
 pub use resources::{ResourceLine, amount_text, resources};

@@ -11,16 +11,10 @@ use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
+use crate::thresholds::{
+    CERTIFICATE_RENEWED_BY, NODE_MONITOR_GRACE, NODE_MONITOR_GRACE_SINCE, NOT_READY_TOLERATED, OLD_NODE_MONITOR_GRACE,
+};
 use crate::time::TimeDelta;
-
-/// How long the cluster waits for a sign of life before it calls the node NotReady, seconds: `--node-monitor-grace-period`
-/// of the controller manager, whose default was 40 before 1.32.
-pub const NODE_GRACE_S: i64 = 50;
-const OLD_NODE_GRACE_S: i64 = 40;
-/// How long pods tolerate a node that is not ready unless they say otherwise, seconds (`DefaultTolerationSeconds`).
-pub const TOLERATED_S: i64 = 300;
-/// A certificate is renewed when 70 to 90 percent of its time have passed (client-go's certificate manager).
-const RENEWED_BY: f64 = 0.9;
 
 /// The node.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,10 +176,10 @@ impl LeaseOutlook {
         let lease = moment.header().lease?;
         let ready = moment.snapshot.node.as_ref().and_then(|n| n.status.conditions.iter().find(|c| c.kind == "Ready"));
         let unknown = ready.filter(|c| c.status == "Unknown");
-        let grace = if is_old(&moment.header().kubelet) { OLD_NODE_GRACE_S } else { NODE_GRACE_S };
+        let grace = if is_old(&moment.header().kubelet) { OLD_NODE_MONITOR_GRACE } else { NODE_MONITOR_GRACE };
         let told = unknown.and_then(|c| c.last_transition_time);
-        let not_ready_at = told.unwrap_or(lease.renewed + TimeDelta::seconds(grace));
-        let evicted_at = not_ready_at + TimeDelta::seconds(TOLERATED_S);
+        let not_ready_at = told.unwrap_or(lease.renewed + grace);
+        let evicted_at = not_ready_at + NOT_READY_TOLERATED;
         Some(Self { lease, not_ready_at, evicted_at, is_unknown: unknown.is_some() })
     }
 }
@@ -193,7 +187,7 @@ impl LeaseOutlook {
 /// A kubelet before 1.32, and most likely a controller manager of that time.
 fn is_old(version: &str) -> bool {
     let minor = version.trim_start_matches('v').split('.').nth(1).and_then(|m| m.parse::<u32>().ok());
-    minor.is_some_and(|minor| minor < 32)
+    minor.is_some_and(|minor| minor < NODE_MONITOR_GRACE_SINCE)
 }
 
 fn kills(moment: &NodeView) -> Vec<OomKill> {
@@ -221,7 +215,11 @@ fn certificates(moment: &NodeView, now: Time) -> Vec<CertificateLine> {
     let line = |certificate: &Certificate| {
         let (all, passed) = (certificate.ends - certificate.begins, now - certificate.begins);
         let share = passed.num_seconds() as f64 / (all.num_seconds().max(1)) as f64;
-        CertificateLine { certificate: certificate.clone(), left: certificate.ends - now, late: share > RENEWED_BY }
+        CertificateLine {
+            certificate: certificate.clone(),
+            left: certificate.ends - now,
+            late: share > CERTIFICATE_RENEWED_BY,
+        }
     };
     let mut all: Vec<_> = moment.snapshot.certificates.iter().map(|(_, held)| line(&held.value)).collect();
     all.sort_by_key(|c| c.certificate.ends);

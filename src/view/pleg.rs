@@ -3,12 +3,10 @@
 
 use super::NodeView;
 use super::format::ago;
-use crate::model::{CallHistory, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
+use crate::model::{CallHistory, OperationWindow, RelistWindow};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
+use crate::thresholds::{CALL_STALLED, METRICS_STALE, RELIST_UNHEALTHY, SLOW_OPERATION_S};
 use crate::time::TimeDelta;
-
-/// A page of metrics older than this says nothing about now, seconds: three scrapes.
-pub const METRICS_STALE_S: i64 = 30;
 
 /// PLEG at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +42,10 @@ impl PlegView {
         let own = snapshot.sources.get(&Source::Cri).and_then(|s| s.calls.get(&Call::CriList)).cloned();
         let scraped_at = kubelet.scraped_at();
         let source = |source| snapshot.sources.get(&source);
-        let stalled = TimeDelta::seconds(crate::model::CALL_STALLED_S);
         let unread = source(Source::KubeletMetrics)
             .filter(|facts| matches!(facts.state, SourceState::Retrying { .. }))
             .and_then(|facts| facts.unanswered_since())
-            .is_some_and(|since| now - since >= stalled);
+            .is_some_and(|since| now - since >= CALL_STALLED);
         let unreachable = source(Source::Cri).is_some_and(
             |facts| matches!(&facts.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable),
         );
@@ -61,7 +58,7 @@ impl PlegView {
             scraped_at,
             stale: unread
                 || snapshot.is_kubelet_unresponsive(now)
-                || scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
+                || scraped_at.is_none_or(|at| now - at > METRICS_STALE),
             unreachable,
             own: own.unwrap_or_default(),
             restarted: kubelet.restarted,
@@ -72,16 +69,15 @@ impl PlegView {
     /// What PLEG does, in one word: `down` (the runtime cannot be reached), `hanging` (our own call has no answer),
     /// `silent`, `stale`, `slow`, `ok` or `unknown`.
     pub fn verdict(&self, now: Time) -> &'static str {
-        let waiting =
-            self.own.unanswered_since.is_some_and(|at| now - at >= TimeDelta::seconds(crate::model::CALL_STALLED_S));
+        let waiting = self.own.unanswered_since.is_some_and(|at| now - at >= CALL_STALLED);
         // A relist that still runs shows only as one that is missing: without events the next comes a second after the last.
-        let missing = |w: &RelistWindow| w.relists == 0 && self.threshold == TimeDelta::seconds(RELIST_THRESHOLD_S);
+        let missing = |w: &RelistWindow| w.relists == 0 && self.threshold == RELIST_UNHEALTHY;
         match self.windows.last() {
             _ if waiting && self.unreachable && self.own.in_flight.is_none() => "down",
             _ if waiting => "hanging",
             _ if self.last_seen_age.is_some_and(|age| age >= self.threshold) => "silent",
             _ if self.stale && self.scraped_at.is_some() => "stale",
-            Some(w) if w.mean.is_some_and(|mean| mean >= 1.0) || w.beyond > 0 || missing(w) => "slow",
+            Some(w) if w.mean.is_some_and(|mean| mean >= SLOW_OPERATION_S) || w.beyond > 0 || missing(w) => "slow",
             Some(_) => "ok",
             None => "unknown",
         }

@@ -2,15 +2,13 @@
 //! It must not format for a width; the consumer cuts.
 
 use super::format::next_text;
-use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
+use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, NextKind, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_RESET, STAGE_SLOW};
 use crate::time::TimeDelta;
-
-/// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
-const SLOW_S: i64 = 30;
 
 /// How troubled a pod is; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -163,14 +161,14 @@ impl Row {
 
 fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHealth {
     let place = &placed.position;
-    let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
+    let slow = in_stage.is_some_and(|d| d >= STAGE_SLOW);
     match (place.stage, place.state) {
         _ if placed.facts.is_only_on_disk() => PodHealth::Unknown,
         (_, StageState::Failed) => PodHealth::Failed,
         (Stage::Running, StageState::Done) => PodHealth::Done,
         (Stage::Running, _) => {
             let last = place.status.last_restart.filter(|_| place.status.restarts > 0);
-            let recent = last.is_some_and(|at| now - at < TimeDelta::seconds(UNSTEADY_S));
+            let recent = last.is_some_and(|at| now - at < BACK_OFF_RESET);
             if recent { PodHealth::Unsteady } else { PodHealth::Healthy }
         }
         (Stage::Terminating, StageState::Done) => PodHealth::Done,
@@ -189,8 +187,8 @@ pub(super) fn turns_at(placed: &LocatedPod, now: Time) -> Option<Time> {
     let place = &placed.position;
     let in_stage = place.since.map(|since| now - since);
     match health(placed, in_stage, now) {
-        PodHealth::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),
-        PodHealth::Unsteady => Some(place.status.last_restart? + TimeDelta::seconds(UNSTEADY_S)),
+        PodHealth::Moving => Some(place.since? + STAGE_SLOW),
+        PodHealth::Unsteady => Some(place.status.last_restart? + BACK_OFF_RESET),
         PodHealth::Done | PodHealth::Healthy | PodHealth::Unknown | PodHealth::Slow | PodHealth::Failed => None,
     }
 }

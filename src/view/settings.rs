@@ -3,6 +3,7 @@
 
 use super::NodeView;
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_MAX, EVICTION_HARD, LOW_PULL_QPS, MANY_PODS};
 
 /// A setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +50,6 @@ const SHOWN: &[(&str, &str)] = &[
     ("shutdownGracePeriod", "0s"),
     ("kubeAPIQPS", "50"),
 ];
-/// Signals of `evictionHard` that are set by default.
-const EVICTION_SIGNALS: [&str; 5] =
-    ["memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"];
 
 /// Every setting that is shown; none while the kubelet's settings were not read.
 pub fn settings(moment: &NodeView) -> Vec<SettingLine> {
@@ -90,18 +88,13 @@ pub fn settings(moment: &NodeView) -> Vec<SettingLine> {
 /// Values that mean the default and are written otherwise.
 fn is_default(name: &str, value: &str) -> bool {
     match name {
-        "crashLoopBackOff" => value == "300s",
+        "crashLoopBackOff" => value == format!("{}s", BACK_OFF_MAX.num_seconds()),
         "evictionHard" => {
             let mut parts: Vec<&str> = value.split(' ').collect();
             parts.sort_unstable();
-            parts
-                == [
-                    "imagefs.available=15%",
-                    "imagefs.inodesFree=5%",
-                    "memory.available=100Mi",
-                    "nodefs.available=10%",
-                    "nodefs.inodesFree=5%",
-                ]
+            let mut defaults = EVICTION_HARD.map(|(signal, threshold)| format!("{signal}={threshold}"));
+            defaults.sort_unstable();
+            parts == defaults
         }
         _ => false,
     }
@@ -116,14 +109,14 @@ fn remark(name: &str, value: &str, of: &dyn Fn(&str) -> Option<Text>) -> String 
             "any number of pulls at once: they share disk and network".into()
         }
         ("registryPullQPS", "0") => "no bound".into(),
-        ("registryPullQPS", _) if number().is_some_and(|n| n <= 5.0) => {
+        ("registryPullQPS", _) if number().is_some_and(|n| n <= LOW_PULL_QPS) => {
             "beyond it pulls fail with \"pull QPS exceeded\" and back off, as after a reboot".into()
         }
-        ("crashLoopBackOff", _) if number_of_seconds(value).is_some_and(|s| s < 300.0) => {
+        ("crashLoopBackOff", _) if number_of_seconds(value).is_some_and(|s| s < BACK_OFF_MAX.num_seconds() as f64) => {
             format!("a crashing container is started again at least every {value}")
         }
         ("imageGCHighThresholdPercent", "100") => "images are never collected before the disk evicts".into(),
-        ("maxPods", _) if number().is_some_and(|n| n > 250.0) => {
+        ("maxPods", _) if number().is_some_and(|n| n > MANY_PODS) => {
             "PLEG lists all of them each second: its relists grow with them".into()
         }
         ("podPidsLimit", "-1") => "no bound: one pod can take all process ids of the node".into(),
@@ -134,7 +127,7 @@ fn remark(name: &str, value: &str, of: &dyn Fn(&str) -> Option<Text>) -> String 
         ("evictionHard", _) => {
             let merged = of("mergeDefaultEvictionSettings").as_deref() == Some("true");
             let has = |signal: &&str| value.split(' ').any(|part| part.starts_with(&format!("{signal}=")));
-            let missing: Vec<&str> = EVICTION_SIGNALS.into_iter().filter(|s| !has(s)).collect();
+            let missing: Vec<&str> = EVICTION_HARD.into_iter().map(|(signal, _)| signal).filter(|s| !has(s)).collect();
             if merged || missing.is_empty() {
                 String::new()
             } else {

@@ -11,9 +11,10 @@ use super::request_error::unexpected_body;
 use super::timed_call::{ticks, timed_call};
 use crate::decode::ScrapeBuilder;
 use crate::observation::{Call, Fact, Scrape};
+use crate::thresholds::METRICS_PERIOD;
 
 /// Time between scrapes.
-pub const METRICS_EVERY: Duration = Duration::from_secs(10);
+pub const METRICS_EVERY: Duration = Duration::from_secs(METRICS_PERIOD.num_seconds() as u64);
 const PATH: &str = "/metrics";
 
 /// The source of scrapes.

@@ -20,11 +20,12 @@ use crate::observation::{
     Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::{Message, Text};
+use crate::thresholds::MACHINE_PERIOD;
 use crate::trust::KnownFile;
 use systemctl::SystemctlError;
 
 /// How often everything is looked at.
-const EVERY: Duration = Duration::from_secs(10);
+const EVERY: Duration = Duration::from_secs(MACHINE_PERIOD.num_seconds() as u64);
 /// Between the first two: what is used in a time needs both.
 const SOON: Duration = Duration::from_secs(1);
 
