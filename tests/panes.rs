@@ -176,7 +176,7 @@ fn the_kubelet_during_the_hang_of_the_runtime() {
     assert!(pleg.known.starts_with("hanging"), "{}", pleg.known);
     let before = KubeletView::new(&incident("12:41:00"));
     assert_eq!(before.channels.iter().find(|f| f.name == "plegCh").unwrap().health, ChannelHealth::Healthy);
-    let relists = before.relists;
+    let relists = before.pleg.relists;
     assert!(relists.rate.unwrap() > 0.9 && relists.rate.unwrap() < 1.1, "one a second: {relists:?}");
     assert!(relists.mean.unwrap() < relists.worst.unwrap().0);
     let workers: Vec<_> = before.workers.iter().map(|w| (w.lifecycle.as_str(), w.config.as_str())).collect();

@@ -5,6 +5,7 @@ use super::watch::Look;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PlegArgs, PlegFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
+use crate::view::PlegVerdict;
 
 pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     if args.watch {
@@ -15,10 +16,10 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
         PlegFormat::Json => out::json(&pleg_json(&moment))?,
         PlegFormat::Text => out::text(&pleg_text(&moment))?,
     }
-    Ok(match moment.pleg().verdict(moment.now) {
+    Ok(match moment.pleg().verdict {
         _ if !args.exit_code => Outcome::Done,
-        "ok" => Outcome::Done,
-        "stale" | "unknown" => Outcome::Unknown,
+        PlegVerdict::Ok => Outcome::Done,
+        PlegVerdict::Stale | PlegVerdict::Unknown => Outcome::Unknown,
         _ => Outcome::Problems,
     })
 }

@@ -1,10 +1,10 @@
 //! Owns how a container ended, in words, and its restarts as one line.
 //! It must not guess beyond what a code means by itself: why it ended is a finding's to say.
 
-use super::format::ago;
+use super::format::age;
 use crate::model::Exit;
 use crate::observation::Time;
-use crate::pipeline::{LocatedPod, human_duration};
+use crate::pipeline::LocatedPod;
 
 /// Restarts shown in one line, the newest last.
 const SHOWN: usize = 10;
@@ -42,13 +42,13 @@ pub fn restart_strip(placed: &LocatedPod, container: &str, now: Time) -> Option<
     let last = ends.last()?;
     let shown: Vec<String> = ends.iter().skip(ends.len().saturating_sub(SHOWN)).map(|e| one(e)).collect();
     let more = if ends.len() > SHOWN { format!("{} before, ", ends.len() - SHOWN) } else { String::new() };
-    let since = last.finished.map(|at| format!(", {} ago", human_duration(ago(now, at)))).unwrap_or_default();
+    let since = last.finished.map(|at| format!(", {} ago", age(now, at))).unwrap_or_default();
     Some(format!("ends: {more}{}{since}", shown.join(" · ")))
 }
 
 fn one(exit: &Exit) -> String {
     let ran = exit.started.zip(exit.finished).filter(|_| !exit.never_ran());
-    let ran = ran.map(|(from, to)| format!(" after {}", human_duration(ago(to, from)))).unwrap_or_default();
+    let ran = ran.map(|(from, to)| format!(" after {}", age(to, from))).unwrap_or_default();
     let killed = if exit.reason == "OOMKilled" { " OOM" } else { "" };
     format!("{}{killed}{ran}", exit.exit_code)
 }

@@ -2,12 +2,12 @@
 //! It must not lay anything out.
 
 use super::faults::{NodeFault, faults};
-use super::format::{ago, first_text, lease_text, source_state_text, source_state_word};
+use super::format::since;
+use super::format::{age, first_text, lease_text, source_state_text, source_state_word};
 use super::{NodeView, PodHealth};
 use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
-use crate::pipeline::human_duration;
 use crate::text::Text;
 
 /// Sources whose list says which pods there are.
@@ -59,7 +59,7 @@ impl LeaseLine {
         let renewed = lease.spec.renew_time?;
         let live = moment.snapshot.sources.get(&Source::ApiLease).is_some_and(|s| s.is_live());
         let expired = lease.ends().filter(|_| live).map(|ends| ends < moment.now);
-        let text = lease_text(ago(moment.now, renewed), expired);
+        let text = lease_text(since(moment.now, renewed), expired);
         Some(Self { renewed, lasts: lease.spec.lease_duration_seconds, expired, text })
     }
 }
@@ -109,8 +109,15 @@ pub(super) fn readiness(node: &Node) -> &'static str {
     }
 }
 
+impl NodeView {
+    /// The node, versions, sources, counts, faults.
+    pub fn header(&self) -> NodeHeader {
+        NodeHeader::new(self)
+    }
+}
+
 impl NodeHeader {
-    pub(super) fn new(moment: &NodeView) -> Self {
+    fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
         let info = node.map(|n| n.status.node_info.clone()).unwrap_or_default();
@@ -120,7 +127,7 @@ impl NodeHeader {
             .get(&Source::ApiNode)
             .filter(|facts| matches!(facts.state, SourceState::Retrying { .. } | SourceState::Forbidden { .. }))
             .and_then(|facts| facts.last_answer)
-            .map(|at| human_duration(ago(now, at)))
+            .map(|at| age(now, at))
             .unwrap_or_default();
         let wrong = |c: &&crate::objects::Condition| (c.kind == "Ready") != c.is_true();
         let conditions = node
@@ -141,7 +148,7 @@ impl NodeHeader {
                 word: source_state_word(&facts.state),
                 text: source_text(facts, snapshot.initial_lists.get(&source), now),
                 last_answer: facts.last_answer,
-                answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
+                answered: facts.last_answer.map(|at| age(now, at)).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
                 live: facts.is_live(),
                 dropped: facts.dropped,
@@ -197,7 +204,7 @@ fn source_text(facts: &SourceFacts, first: Option<&InitialList>, now: Time) -> S
     let told = first.is_some_and(|first| first.in_flight.is_some());
     let silent = !told && !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
     if let Some(since) = facts.unanswered_since().filter(|_| silent) {
-        text += &format!("; no answer for {}", human_duration(ago(now, since)));
+        text += &format!("; no answer for {}", age(now, since));
     }
     if facts.unverified {
         text += "; TLS not verified";

@@ -4,12 +4,11 @@
 use super::cpu_use::{CpuUse, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
 use super::eviction_thresholds::{Disk, EvictionThreshold, disks, thresholds, vitals};
-use super::format::ago;
+use super::format::{age, since};
 use super::resources::{ResourceLine, resources};
 use super::{LeaseLine, NodeView};
 use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
-use crate::pipeline::human_duration;
 use crate::text::Text;
 use crate::thresholds::{
     CERTIFICATE_RENEWED_BY, NODE_MONITOR_GRACE, NODE_MONITOR_GRACE_SINCE, NOT_READY_TOLERATED, OLD_NODE_MONITOR_GRACE,
@@ -152,7 +151,7 @@ fn unavailable(moment: &NodeView) -> String {
     let header = moment.header();
     let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
     match (&moment.snapshot.machine.vitals, source) {
-        (Some((at, _)), _) => format!("the machine was last looked at {} ago", human_duration(ago(moment.now, *at))),
+        (Some((at, _)), _) => format!("the machine was last looked at {} ago", age(moment.now, *at)),
         (None, Some(source)) => format!("nobody looked at the machine ({LACKS}): {}", source.text),
         (None, None) => format!("nobody looked at the machine ({LACKS})"),
     }
@@ -163,8 +162,8 @@ fn conditions(moment: &NodeView) -> Vec<ConditionLine> {
     let line = |c: &Condition| ConditionLine {
         condition: c.clone(),
         well: (c.kind == "Ready") == c.is_true() && c.status != "Unknown",
-        age: c.last_transition_time.map(|at| ago(now, at)),
-        heartbeat_age: c.last_heartbeat_time.map(|at| ago(now, at)),
+        age: c.last_transition_time.map(|at| since(now, at)),
+        heartbeat_age: c.last_heartbeat_time.map(|at| since(now, at)),
     };
     let mut all: Vec<_> = moment.snapshot.node.iter().flat_map(|n| &n.status.conditions).map(line).collect();
     all.sort_by_key(|c| (c.well, c.condition.kind != "Ready"));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::row::turns_at;
-use super::{Filter, NodeHeader, PlegView, PodDiagnosis, Row, RunbookEntry, Sort};
+use super::{Filter, PodDiagnosis, Row, RunbookEntry, Sort};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
@@ -84,16 +84,6 @@ impl NodeView {
         self.book().causes().map(|cause| RunbookEntry::new(cause)).collect()
     }
 
-    /// Node, versions, sources, alarms.
-    pub fn header(&self) -> NodeHeader {
-        NodeHeader::new(self)
-    }
-
-    /// PLEG, and our own measure of what it pays.
-    pub fn pleg(&self) -> PlegView {
-        PlegView::new(self)
-    }
-
     /// The next moment at which something changes by waiting alone.
     pub fn next_change(&self) -> Option<Time> {
         let alarm = self.snapshot.next_alarm(self.now);
@@ -122,6 +112,7 @@ mod tests {
     use super::*;
     use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
     use crate::pipeline::tests::fixture::Node;
+    use crate::view::PlegVerdict;
 
     fn moment(node: &mut Node) -> NodeView {
         NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
@@ -140,9 +131,13 @@ mod tests {
         node.list(Source::Cri, Vec::new());
         fails(&mut node, Source::Cri, Call::CriList);
         node.at += TimeDelta::seconds(11);
-        assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
+        assert_eq!(moment(&mut node).pleg().verdict, PlegVerdict::Down);
         node.say(Source::Cri, Fact::CallBegin(Call::CriList));
-        assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
+        assert_eq!(
+            moment(&mut node).pleg().verdict,
+            PlegVerdict::Hanging,
+            "one that takes the call and is silent does"
+        );
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub struct Row {
     pub in_stage_for: Option<TimeDelta>,
     /// What comes next, with its countdown; empty when nothing is known.
     pub next: String,
+    /// What that is, and whether its time is known.
+    pub next_kind: Option<(NextKind, bool)>,
     /// When, to sort by.
     pub next_at: Option<Time>,
     /// What the sources say is the matter, on one line.
@@ -130,6 +132,7 @@ impl Row {
             in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
+            next_kind: place.next.map(|next| (next.kind, next.at.is_some())),
             next_at: place.next.and_then(|next| next.at),
             reason: place.reason.one_line().into_owned(),
             why: String::new(),

@@ -95,9 +95,7 @@ impl RowChanges {
 
 /// Nothing but ages and countdowns differs.
 fn same(a: &Row, b: &Row) -> bool {
-    // `3 (27s ago)`, `restart in 12s`: the number, and what comes.
-    let first = |text: &str| text.split(' ').next().map(str::to_owned);
     let words = |row: &Row| (row.ready.clone(), row.status.clone(), row.reason.clone());
     let place = |row: &Row| (row.stage, row.state, row.health);
-    (words(a), place(a), first(&a.restarts), first(&a.next)) == (words(b), place(b), first(&b.restarts), first(&b.next))
+    (words(a), place(a), a.restarts_so_far, a.next_kind) == (words(b), place(b), b.restarts_so_far, b.next_kind)
 }
