@@ -18,7 +18,7 @@ use super::scroll::{Cursor, View};
 use super::step::Step;
 use super::theme::Theme;
 use super::{Options, screen};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::diagnose::Todo;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
@@ -147,7 +147,7 @@ pub struct App {
     /// What is to be handed to the clipboard.
     pub(super) copied: Option<String>,
     /// What is to be asked of the feed.
-    pub(super) asks: Vec<LogAsk>,
+    pub(super) asks: Vec<LogCommand>,
 }
 
 impl App {
@@ -247,7 +247,7 @@ impl App {
     }
 
     /// What is to be asked of the feed, once.
-    pub fn take_asks(&mut self) -> Vec<LogAsk> {
+    pub fn take_asks(&mut self) -> Vec<LogCommand> {
         std::mem::take(&mut self.asks)
     }
 
@@ -258,7 +258,7 @@ impl App {
     }
 
     /// Takes news of the open log in.
-    pub fn log_news(&mut self, news: LogNews) {
+    pub fn log_news(&mut self, news: LogUpdate) {
         if let Some(log) = &mut self.log {
             log.news(news);
         }

@@ -135,7 +135,7 @@ pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
             format!("the container runtime has not responded for {waited}{}", flight.unwrap_or_default())
         }
         Alarm::Unanswered { source, .. } => format!("{} has not responded for {waited}", source.name()),
-        Alarm::PlegSilent { as_of, .. } => {
+        Alarm::PlegStale { as_of, .. } => {
             let read = as_of.map(|at| format!(" (metrics read {} ago)", age(now, at))).unwrap_or_default();
             format!("PLEG has not started a relist for {waited}{read}")
         }

@@ -112,7 +112,9 @@ impl PlegView {
             threshold: kubelet.relist_threshold(),
             scraped_at,
             metrics_unanswered_for: unanswered.filter(|waited| *waited >= CALL_WAITING),
-            stale: unreadable || snapshot.kubelet_is_away(now) || scraped_at.is_none_or(|at| now - at > METRICS_STALE),
+            stale: unreadable
+                || snapshot.is_kubelet_unresponsive(now)
+                || scraped_at.is_none_or(|at| now - at > METRICS_STALE),
             unreachable,
             own: own.map(|own| OwnCalls::new(own, now)).unwrap_or_default(),
             restarted: kubelet.restarted,
