@@ -192,8 +192,8 @@ fn settings_that_differ_are_told_with_their_defaults_and_with_what_follows() {
     let changed: Vec<_> = view.settings.iter().filter(|s| s.changed).map(|s| s.name).collect();
     assert_eq!(changed, ["serializeImagePulls", "registryPullQPS", "registryBurst", "maxPods"]);
     assert_eq!((of("maxPods").value.as_deref(), of("maxPods").default), (Some("250"), "110"));
-    assert!(of("maxParallelImagePulls").remark.contains("at once"));
-    assert!(of("kubeReserved").remark.contains("nothing is kept"));
+    assert!(of("maxParallelImagePulls").remark.contains("parallel"));
+    assert!(of("kubeReserved").remark.contains("nothing reserved"));
     assert_eq!(of("evictionHard").remark, "");
     assert_eq!(of("crashLoopBackOff").value.as_deref(), Some("300s"));
 }
@@ -236,7 +236,7 @@ fn the_life_of_a_pod_that_crashes() {
     assert!(stretches.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].phase != pair[1].phase));
     assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Failing);
     let strip = restart_strip(exit1, "app", moment.now).unwrap();
-    assert!(strip.starts_with("ends: 1 after "), "{strip}");
+    assert!(strip.starts_with("previous exits: code 1 after "), "{strip}");
     let web = moment.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
     let stretches = timeline(web, moment.now);
     assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Ready);

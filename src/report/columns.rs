@@ -1,5 +1,4 @@
-//! Owns columns that are aligned by what a terminal shows, not by bytes.
-//! It must not know what is in them.
+//! Tables with columns aligned by display width.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;

@@ -1,5 +1,5 @@
-//! Owns what all JSON documents have in common: version, times, the node, sources, alarms, evidence.
-//! It must not leave a documented scalar out: what is not known is null. `docs/json.md` names every field.
+//! What all JSON documents share: version, times, node, sources, alarms, evidence. `docs/json.md` documents every field;
+//! unknown scalars are null, never absent.
 
 use serde::{Serialize, Serializer};
 

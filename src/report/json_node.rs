@@ -1,5 +1,4 @@
-//! Owns the document `NodeReport`.
-//! It must not give an amount in another unit than its field's name says.
+//! The document `NodeReport`.
 
 use serde::Serialize;
 

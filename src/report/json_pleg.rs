@@ -1,5 +1,4 @@
-//! Owns the document `PlegReport`.
-//! It must not print a quantile without saying that it is interpolated.
+//! The document `PlegReport`.
 
 use crate::time::TimeDelta;
 use serde::Serialize;

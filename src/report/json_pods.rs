@@ -1,5 +1,4 @@
-//! Owns the document `PodList`.
-//! It must not name a field otherwise than `docs/json.md` does.
+//! The document `PodList`.
 
 use serde::Serialize;
 

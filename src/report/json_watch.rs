@@ -1,5 +1,4 @@
-//! Owns the documents of a watch: one JSON object a line, `PodChange` and `NodeChange`.
-//! It must not name a field otherwise than `docs/json.md` does.
+//! The documents of `--watch`, one JSON object per line: `PodChange` and `NodeChange`.
 
 use serde::Serialize;
 

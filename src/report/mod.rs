@@ -1,5 +1,4 @@
-//! Owns what the commands print of a moment: tables, plain text and JSON.
-//! It must not compute anything that the screen could not show too, nor write anywhere: it makes strings.
+//! The output of the commands: tables, text and JSON, formatted from the view.
 
 mod columns;
 mod doctor;

@@ -1,5 +1,4 @@
-//! Owns the lines of `pleg --watch`: how PLEG does, in the manner of vmstat.
-//! It must not print a line that says the same as the one before.
+//! The lines of `pleg --watch`, in the style of vmstat.
 
 use super::columns::{Align, Columns};
 use super::pleg::per_second;

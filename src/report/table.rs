@@ -1,5 +1,4 @@
-//! Owns the table of pods: one line a pod, in the manner of `kubectl get pods`, and the lines of a watch below it.
-//! It must not print anything but the table: what else is to be said are notes.
+//! The pod table, in the style of `kubectl get pods`, and the lines of `pods --watch`.
 
 use super::columns::{Align, Columns};
 use crate::observation::Time;
@@ -54,7 +53,7 @@ impl PodLines {
             match what {
                 ChangeKind::Gone => {
                     (row.in_stage, row.next) = Default::default();
-                    row.reason = "no source shows it any more".into();
+                    row.reason = "no longer reported by any source".into();
                 }
                 ChangeKind::Left if row.reason.is_empty() && !row.health.is_failing() => {
                     row.reason = "no longer failing or slow".into()

@@ -1,5 +1,4 @@
-//! Owns which columns a table of pods can have, by name, and the order of rows by one of them.
-//! It must not format a cell: a row has it.
+//! Columns of the pod table by name, and sorting by one of them.
 
 use std::cmp::Ordering;
 
@@ -65,7 +64,7 @@ impl Column {
     /// The names there are.
     pub fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|c| c.name() == name);
-        found.ok_or_else(|| format!("no column {name:?}; they are {}", Self::ALL.map(Self::name).join(", ")))
+        found.ok_or_else(|| format!("unknown column {name:?} (available: {})", Self::ALL.map(Self::name).join(", ")))
     }
 
     /// The largest comes first, unless reversed: what is longest and most often is looked for.
@@ -94,7 +93,7 @@ impl Sort {
             "trouble" => Ok(Self { by: None, reversed }),
             name => match Column::parse(name) {
                 Ok(by) => Ok(Self { by: Some(by), reversed }),
-                Err(why) => Err(format!("{why}, trouble")),
+                Err(why) => Err(format!("{}, trouble)", why.trim_end_matches(')'))),
             },
         }
     }

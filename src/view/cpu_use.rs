@@ -1,5 +1,4 @@
-//! Owns the order of pods by the processors that they use, against what they asked for.
-//! It must not take a pod whose use is not known for an idle one.
+//! Pods by CPU usage, compared with their requests and limits.
 
 use super::NodeView;
 use super::resources::resident;

@@ -1,5 +1,4 @@
-//! Owns the stream of events: everything about the node and its pods, repeats folded, newest first, with the finding each belongs to.
-//! It must not take two subjects for one: only what differs in nothing but the event object is folded.
+//! Events of the node and its pods, newest first: repeats folded, each with the cause of its finding.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Owns the two orders in which pods would die for lack of memory: by the kubelet's eviction, and by the kernel.
-//! It must not mix them: the kubelet never looks at the class of service, the kernel at nothing but it and the use.
+//! The two orders in which pods lose their memory: eviction by the kubelet, and OOM kills by the kernel.
 
 use super::NodeView;
 use super::resources::{resident, whole};

@@ -1,5 +1,4 @@
-//! Owns the kubelet's eviction thresholds, and how far each of them is away.
-//! It must not take a default for a setting that was read: one that is set replaces all of the defaults.
+//! The kubelet's eviction thresholds and the distance to each.
 
 use super::NodeView;
 use super::resources::whole;
@@ -40,11 +39,11 @@ impl EvictionThreshold {
         Some(self.left? - self.at?)
     }
 
-    /// What the kubelet itself says, where nobody measures.
+    /// The kubelet's own condition, for a threshold without a measurement.
     pub fn condition_text(&self) -> Option<String> {
         self.condition.map(|(name, is)| match is {
-            true => format!("{name}: this or its like is passed"),
-            false => format!("not passed: {name}=False"),
+            true => format!("threshold crossed ({name}=True)"),
+            false => format!("not reached ({name}=False)"),
         })
     }
 

@@ -1,5 +1,4 @@
-//! Owns the language in which rows are asked for: words, `field:` and `!`, all of which must hold.
-//! It must not change what a row is: it only says whether one is meant.
+//! The filter language of the pod table: words, `field:word` and `!word`, all of which must match.
 //!
 //! ```text
 //! web !kube-system            the name has web, or its letters in order; kube-system is nowhere
@@ -91,7 +90,7 @@ impl FilterTerm {
             Some((name, text)) if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic()) => {
                 let lower = name.to_ascii_lowercase();
                 let field = FIELDS.iter().find(|(known, _)| *known == lower).map(|(_, field)| *field);
-                (Some(field.ok_or_else(|| format!("no field {name}: there are {}", names()))?), text)
+                (Some(field.ok_or_else(|| format!("unknown field {name} (available: {})", names()))?), text)
             }
             _ => (None, rest),
         };
@@ -192,7 +191,7 @@ mod tests {
         let problem = |words: &str| Filter { words: words.into(), ..Filter::default() }.problem();
         assert_eq!(
             problem("web !pod:x"),
-            Some("no field pod: there are ns: name: status: stage: cause: why: node:".into())
+            Some("unknown field pod (available: ns: name: status: stage: cause: why: node:)".into())
         );
         for fine in ["", "web", "ns:", "!ns:x", "NS:x", "10:20", "a/b:c", ":x", "!"] {
             assert_eq!(problem(fine), None, "{fine}");

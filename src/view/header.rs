@@ -1,9 +1,8 @@
-//! Owns what is said of the node above everything else: name, versions, sources, counts, alarms.
-//! It must not lay anything out.
+//! The node's header: name, versions, lease, sources, pod counts, faults.
 
 use super::faults::{NodeFault, faults};
 use super::format::since;
-use super::format::{age, first_text, lease_text, source_state_text, source_state_word};
+use super::format::{age, first_text, lease_text, plural, source_state_text, source_state_word};
 use super::{NodeView, PodHealth};
 use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
@@ -204,13 +203,13 @@ fn source_text(facts: &SourceFacts, first: Option<&InitialList>, now: Time) -> S
     let told = first.is_some_and(|first| first.in_flight.is_some());
     let silent = !told && !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
     if let Some(since) = facts.unanswered_since().filter(|_| silent) {
-        text += &format!("; no answer for {}", age(now, since));
+        text += &format!("; no response for {}", age(now, since));
     }
     if facts.unverified {
         text += "; TLS not verified";
     }
     if facts.unreadable > 0 {
-        text += &format!("; objects that could not be read: {}", facts.unreadable);
+        text += &format!("; {}", plural(facts.unreadable, "unreadable object"));
     }
     text
 }

@@ -1,5 +1,4 @@
-//! Owns which of a pod's containers have a log, which of them is looked at first, and how the log is had elsewhere.
-//! It must not read one.
+//! Containers with a log, the one to open first, and the commands that print a log elsewhere.
 
 use super::PodDiagnosis;
 use crate::container_log::{Instance, LogRequest};
@@ -83,10 +82,10 @@ pub fn log_commands(request: &LogRequest, choice: Option<&LogChoice>) -> Vec<Str
 
 /// What was left out, in words.
 pub fn left_out(lines: u64, bytes: u64) -> String {
-    let lines = if lines > 0 { format!("{lines} lines") } else { String::new() };
+    let lines = if lines > 0 { super::plural(lines, "line") } else { String::new() };
     let bytes = if bytes > 0 { super::bytes(bytes) } else { String::new() };
     let both = [lines, bytes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" and ");
-    format!("{both} left out: they came faster than they can be shown")
+    format!("{both} omitted: logged faster than they can be shown")
 }
 
 #[cfg(test)]

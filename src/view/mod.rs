@@ -1,5 +1,4 @@
-//! Owns what both consumers show of a moment: rows and their order, the header, PLEG, words and durations.
-//! It must not draw, print, or decide anything that the pipeline decides.
+//! The view model: what the screen and the reports show, computed once as typed values. No drawing, no printing.
 
 mod channels;
 mod column;

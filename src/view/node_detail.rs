@@ -1,5 +1,4 @@
-//! Owns what is shown of the node as a whole: conditions, resources, the orders of dying, thresholds, lease, certificates.
-//! It must not judge: what bites is marked by how near a bound it is, and a bound that is not known is said to be so.
+//! The node at one instant: conditions, lease, resources, eviction thresholds, eviction order, certificates.
 
 use super::cpu_use::{CpuUse, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
@@ -145,15 +144,15 @@ impl NodeDetail {
     }
 }
 
-/// Why nobody tells how the machine is now.
+/// Reason why host metrics are not available.
 fn unavailable(moment: &NodeView) -> String {
-    const LACKS: &str = "memory, disks, pressure, pods' use";
+    const MISSING: &str = "no host metrics (memory, disk, pressure, per-pod usage)";
     let header = moment.header();
     let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
     match (&moment.snapshot.machine.vitals, source) {
-        (Some((at, _)), _) => format!("the machine was last looked at {} ago", age(moment.now, *at)),
-        (None, Some(source)) => format!("nobody looked at the machine ({LACKS}): {}", source.text),
-        (None, None) => format!("nobody looked at the machine ({LACKS})"),
+        (Some((at, _)), _) => format!("host metrics last sampled {} ago", age(moment.now, *at)),
+        (None, Some(source)) => format!("{MISSING}: {}", source.text),
+        (None, None) => MISSING.to_owned(),
     }
 }
 

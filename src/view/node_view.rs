@@ -1,5 +1,4 @@
-//! Owns one moment of the node, placed: what a command prints and what a frame draws.
-//! It must not change: a new moment is made from a new snapshot.
+//! The view model of the node at one instant, immutable: pods with their positions, rows, diagnoses.
 
 use std::sync::Arc;
 

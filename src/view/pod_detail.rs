@@ -1,5 +1,4 @@
-//! Owns what is shown of one pod beyond its row: who it is, and the three words on each container side by side.
-//! It must not choose between the words: what differs is told as such.
+//! One pod beyond its row: its identity, and the state of each container as each source reports it.
 
 use std::collections::HashMap;
 

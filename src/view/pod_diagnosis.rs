@@ -1,5 +1,4 @@
-//! Owns why one pod stands where it stands, as it is shown: its own findings, and the node's fault that explains it.
-//! It must not choose among them: `diagnose` has put them in order.
+//! The diagnosis of one pod: its own findings, and the fault of the node that explains them.
 
 use std::sync::Arc;
 

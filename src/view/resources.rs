@@ -1,5 +1,4 @@
-//! Owns what the pods of the node ask for, and what is in use, against what the node has for them.
-//! It must not count a pod that has ended: nothing is kept free for it.
+//! Requests, limits and usage of the node's pods against what the node has. Pods in a terminal phase do not count.
 
 use super::NodeView;
 use super::format::bytes;

@@ -1,5 +1,4 @@
-//! Owns one pod as a row: the columns of the table and the screen, and how troubled it is.
-//! It must not format for a width; the consumer cuts.
+//! One pod as a row of the table, and its health.
 
 use super::format::next_text;
 use crate::diagnose::{Finding, HEALTHY};
@@ -150,11 +149,11 @@ impl Row {
     #[must_use]
     pub fn because(mut self, own: Option<&Finding>, of_node: Option<&Finding>) -> Self {
         if let Some(finding) = of_node {
-            (self.why, self.cause) = (format!("the node: {}", finding.title), finding.cause.clone());
+            (self.why, self.cause) = (format!("node: {}", finding.title), finding.cause.clone());
         } else if let Some(finding) = own {
             self.cause = finding.cause.clone();
             if finding.cause != HEALTHY {
-                let sure = if finding.confidence == Confidence::Possible { "perhaps: " } else { "" };
+                let sure = if finding.confidence == Confidence::Possible { "possibly: " } else { "" };
                 self.why = format!("{sure}{}", finding.title);
             }
         }

@@ -1,5 +1,4 @@
-//! Owns what differs between the rows of two moments: what a watch prints.
-//! It must not take for a difference what time alone moves: ages and countdowns.
+//! Changes between the rows of two views, for `--watch`. Ages and countdowns are not changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

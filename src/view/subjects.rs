@@ -1,5 +1,4 @@
-//! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
-//! It must not diagnose: it asks `diagnose` once a subject.
+//! The subjects that `explain` reports: a named one, or everything that is not healthy.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +64,7 @@ impl ExplainedSubject {
     }
 }
 
-/// Every subject that is not well, worst first; the node before its pods when it is at fault.
+/// Every subject that is not healthy, worst first; a faulty node comes before its pods.
 pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);

@@ -1,5 +1,4 @@
-//! Owns a pod's life as a row of phases over time, from what its sources still know.
-//! It must not invent a phase between two times that nobody told: it stays what it was.
+//! A pod's timeline as phases, from the times that its sources still know.
 
 use crate::model::nonzero_time;
 use crate::observation::Time;
