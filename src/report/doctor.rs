@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeContext, NodeJson, SourceJson, known, node_context};
+use super::json::{DocumentHead, JsonTime, NodeSummary, NodeJson, SourceJson, known, node_summary};
 use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
@@ -30,7 +30,7 @@ pub struct DiscoveryAttempt {
     pub place: Text,
     /// The answer.
     pub answer: Text,
-    /// This is the one that was taken.
+    /// Chosen by discovery.
     pub taken: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct SourceChanges {
 }
 
 impl SourceChanges {
-    /// The sources whose state is another than before; that a try failed again is no news.
+    /// Sources whose state changed since the last call; another failed retry is not a change.
     pub fn update(&mut self, moment: &NodeView) -> Vec<SourceLine> {
         let mut lines = moment.header().sources;
         lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
@@ -219,7 +219,7 @@ struct OrphanJson {
 
 /// The report as a document.
 pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [DiscoveryResult]) -> DoctorReport<'a> {
-    let NodeContext { node, sources, .. } = node_context(moment);
+    let NodeSummary { node, sources, .. } = node_summary(moment);
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
         head: DocumentHead::new("DoctorReport", moment),

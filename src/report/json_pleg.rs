@@ -3,7 +3,7 @@
 use crate::time::TimeDelta;
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeContext, call_name, json_time, known, node_context};
+use super::json::{DocumentHead, JsonTime, NodeSummary, call_name, json_time, known, node_summary};
 use super::verdict::sentence;
 use crate::model::{OperationWindow, PodStartLatency, RelistWindow};
 use crate::observation::{Call, Time};
@@ -19,7 +19,7 @@ pub struct PlegReport {
     #[serde(flatten)]
     head: DocumentHead,
     #[serde(flatten)]
-    around: NodeContext,
+    around: NodeSummary,
     verdict: &'static str,
     verdict_text: String,
     last_seen: Option<JsonTime>,
@@ -164,7 +164,7 @@ pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
     PlegReport {
         head: DocumentHead::new("PlegReport", moment),
-        around: node_context(moment),
+        around: node_summary(moment),
         verdict: pleg.verdict.name(),
         verdict_text: sentence(moment, pleg),
         last_seen: json_time(pleg.last_seen),

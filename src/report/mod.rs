@@ -37,7 +37,7 @@ pub use table::{PodLines, TableDetail, pods_table};
 
 use crate::view::{Filter, NodeView, Row, Sort};
 
-/// Rows that a filter accepts, in the order that is asked for.
+/// Rows that a filter accepts, in the requested order.
 pub fn shown(moment: &NodeView, filter: &Filter, sort: Sort) -> Vec<Row> {
     moment.chosen(filter, sort).into_iter().filter_map(|i| moment.rows().get(i).cloned()).collect()
 }

@@ -4,7 +4,9 @@ use super::columns::{Align, Columns};
 use crate::objects::Quantity;
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim, amount_text, bytes, clock, percent};
+use crate::view::{
+    CertificateState, EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim, amount_text, bytes, clock, percent,
+};
 
 /// Pods printed of each order.
 const PODS: usize = 10;
@@ -75,7 +77,7 @@ fn resources(view: &NodeDetail) -> String {
     }
     let names = ["CAPACITY", "ALLOCATABLE", "REQUESTED", "SHARE", "LIMITS", "IN-USE"].map(|n| (n, Align::Right));
     let mut table = Columns::new(std::iter::once(("RESOURCE", Align::Left)).chain(names));
-    let share = |r: &ResourceLine| r.requested.share_of(r.allocatable).map(percent).unwrap_or_default();
+    let share = |r: &ResourceLine| r.requested_share().map(percent).unwrap_or_default();
     for r in &view.resources {
         table.row([
             r.resource.name().to_owned(),
@@ -219,12 +221,12 @@ fn others(view: &NodeDetail, moment: &NodeView) -> String {
         out.push_str(&format!("  {} {} {}\n", clock(kill.at), kill.pod.one_line(), kill.text.one_line()));
     }
     for c in &view.certificates {
-        let left = c.certificate.ends - moment.now;
-        let when = match left > TimeDelta::zero() {
-            true => format!("expires in {}", human_duration(left)),
-            false => format!("EXPIRED {} ago", human_duration(-left)),
+        let state = c.state();
+        let when = match state {
+            CertificateState::Expired => format!("EXPIRED {} ago", human_duration(-c.left)),
+            _ => format!("expires in {}", human_duration(c.left)),
         };
-        let late = if c.late && left > TimeDelta::zero() { ", renewal overdue" } else { "" };
+        let late = if state == CertificateState::RenewalLate { ", renewal overdue" } else { "" };
         out.push_str(&format!("  {}: {when}{late}\n", c.certificate.path.one_line()));
     }
     if out.is_empty() { "  no data\n".into() } else { out }

@@ -9,7 +9,7 @@ use crate::view::{NodeView, plural};
 /// Objects named that hold more than is kept.
 const OBJECTS: usize = 8;
 
-/// One sentence, and what it is about in words that stay the same while it is so; without them it is told once only.
+/// One sentence, and its subject in words that stay the same while it holds; a note without a subject is printed once only.
 struct Note {
     about: String,
     text: String,
@@ -20,7 +20,7 @@ pub fn notes(moment: &NodeView) -> Vec<String> {
     all(moment).into_iter().map(|note| note.text).collect()
 }
 
-/// Remembers what was said, so that each thing is said once when it begins and once when it is over.
+/// Remembers the notes of the last view: each is printed once when it starts to hold and once when it is over.
 #[derive(Debug)]
 pub struct NoteChanges {
     known: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub struct NoteChanges {
 }
 
 impl NoteChanges {
-    /// Nothing was said; with `once` also what sources are missing is, in the first moment.
+    /// No notes so far; with `once` the missing sources are a note of the first view.
     pub fn new(once: bool) -> Self {
         Self { known: BTreeSet::new(), once }
     }

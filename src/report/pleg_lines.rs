@@ -25,7 +25,7 @@ struct LastLine {
     verdict: PlegVerdict,
     /// End of the newest window.
     window: Option<Time>,
-    /// That window was not told before.
+    /// That window has not been printed before.
     fresh: bool,
 }
 
@@ -62,7 +62,7 @@ impl PlegLines {
         let mut table = Columns::new(head);
         let pleg = moment.pleg();
         let mut cells = vec![clock(moment.now), pleg.verdict.name().to_owned(), own(&pleg)];
-        // A window is told once, or it would be taken for the one of now.
+        // Each window is printed once, so that it is not read as the present.
         match pleg.windows.last().filter(|_| self.last.is_some_and(|last| last.fresh)) {
             Some(w) => cells.extend([
                 w.relists.to_string(),

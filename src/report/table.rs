@@ -5,7 +5,7 @@ use crate::observation::Time;
 use crate::pipeline::LocatedPod;
 use crate::view::{ChangeKind, NodeView, Row, RowChange, clock};
 
-/// How much of a pod a line tells.
+/// Columns of the pod table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableDetail {
     /// Why is cut to the terminal.
@@ -41,7 +41,7 @@ impl PodLines {
         Self { detail, width: width.filter(|_| detail == TableDetail::Table), widths: Vec::new() }
     }
 
-    /// One line for each change; with `timed` the time comes first, for what is not told as it happens.
+    /// One line per change; with `timed` the time comes first, for output that is not live.
     pub fn lines(&mut self, changes: Vec<RowChange>, now: Time, timed: bool) -> String {
         if changes.is_empty() {
             return String::new();

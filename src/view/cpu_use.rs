@@ -26,7 +26,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// It uses more than it asked for: when processors are short, it is slowed down.
+    /// It uses more than its request: when CPU is short, it is throttled first.
     pub fn is_over(&self) -> bool {
         self.used > self.request
     }

@@ -187,7 +187,7 @@ impl<'a> FindingsByEvent<'a> {
         self.diagnosis.into_iter().flat_map(|d| &d.findings).filter(|f| !f.cause.starts_with("none."))
     }
 
-    /// The best finding that rests on the event, or on one that is told with the same reason of the same container.
+    /// The best finding that rests on the event, or on one with the same reason for the same container.
     fn cause(&self, event: &Event) -> Text {
         let container = event.involved_object.container().unwrap_or_default();
         let like = || {

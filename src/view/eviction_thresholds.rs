@@ -5,7 +5,7 @@ use super::resources::whole;
 use crate::objects::Quantity;
 use crate::observation::{Filesystem, Time, Vitals};
 use crate::text::Text;
-use crate::thresholds::{EVICTION_HARD, MACHINE_STALE};
+use crate::thresholds::{EVICTION_HARD, EVICTION_NEAR, MACHINE_STALE, NEARLY_FULL};
 
 /// One threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,17 @@ pub struct EvictionThreshold {
 }
 
 impl EvictionThreshold {
+    /// Where the threshold is, seen from the present amount.
+    pub fn distance(&self) -> Distance {
+        match self.margin() {
+            Some(margin) if margin < Quantity::ZERO => Distance::Crossed,
+            Some(_) if self.margin_share().is_some_and(|share| share < EVICTION_NEAR) => Distance::Near,
+            Some(_) => Distance::Far,
+            None if self.condition.is_some_and(|(_, crossed)| crossed) => Distance::Crossed,
+            None => Distance::Unknown,
+        }
+    }
+
     /// Counted in bytes.
     pub fn is_bytes(&self) -> bool {
         !self.signal.ends_with("inodesFree") && !self.signal.starts_with("pid.")
@@ -53,6 +64,19 @@ impl EvictionThreshold {
     }
 }
 
+/// Distance to an eviction threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// No measurement.
+    Unknown,
+    /// Room is left.
+    Far,
+    /// Little is left.
+    Near,
+    /// The kubelet evicts.
+    Crossed,
+}
+
 /// The roles of a file system for the kubelet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
@@ -64,7 +88,28 @@ pub struct Disk {
     pub images: Option<u64>,
 }
 
-/// The last look at the machine, while it is of now.
+impl Disk {
+    /// Free bytes as a share of its size.
+    pub fn free_share(&self) -> f64 {
+        share(self.filesystem.available, self.filesystem.size)
+    }
+
+    /// Free inodes as a share of all.
+    pub fn free_inodes_share(&self) -> f64 {
+        share(self.filesystem.inodes_free, self.filesystem.inodes)
+    }
+}
+
+/// True for a share of free space that is little.
+pub fn is_nearly_full(free_share: f64) -> bool {
+    free_share < 1.0 - NEARLY_FULL
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 1.0 }
+}
+
+/// The last sample of the machine, unless it is stale.
 pub(super) fn vitals(moment: &NodeView) -> Option<(Time, &Vitals)> {
     let (at, vitals) = moment.snapshot.machine.vitals.as_ref()?;
     (moment.now - *at <= MACHINE_STALE).then_some((*at, vitals))
@@ -74,10 +119,10 @@ fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
     vitals.filesystems.first().filter(|fs| fs.path != "/")
 }
 
-/// The file system looked at that the runtime's images lie on: by the longest path above theirs.
+/// The sampled file system that holds the runtime's images: the one with the longest path above theirs.
 fn imagefs<'a>(moment: &NodeView, vitals: &'a Vitals) -> Option<&'a Filesystem> {
     let mountpoint = &moment.snapshot.image_fs.as_ref()?.images.first()?.mountpoint;
-    // Below the root there may be another that was not looked at.
+    // Another file system below the root may hold them without being sampled.
     let above =
         |fs: &&Filesystem| fs.path != "/" && std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str());
     vitals.filesystems.iter().filter(above).max_by_key(|fs| fs.path.len())

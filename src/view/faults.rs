@@ -11,7 +11,7 @@ use crate::runbook::Confidence;
 pub struct NodeFault {
     /// In a sentence.
     pub text: String,
-    /// `[cause]`, with how sure where that matters; empty for an alarm that no finding tells.
+    /// `[cause]`, with its confidence when it is only possible; empty for an alarm that no finding covers.
     pub cause: String,
     /// What it is about, in words that stay the same while it lasts.
     pub about: String,
@@ -26,21 +26,21 @@ impl std::fmt::Display for NodeFault {
 
 /// Findings first, best first; then the other alarms.
 pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<NodeFault> {
-    let mut untold: Vec<&Alarm> = alarms.iter().collect();
+    let mut uncovered: Vec<&Alarm> = alarms.iter().collect();
     let mut out = Vec::new();
     let of_node = |f: &&Finding| f.stage == "node" && !is_nothing(&f.cause) && f.cause != UNKNOWN;
     for finding in node.findings.iter().filter(of_node) {
-        let same = untold.iter().position(|alarm| is_told_by(alarm, &finding.cause));
-        // The alarm counts the seconds; the finding says what they mean.
+        let same = uncovered.iter().position(|alarm| is_covered_by(alarm, &finding.cause));
+        // The alarm counts the seconds; the finding names the cause.
         let text = match same {
-            Some(i) => alarm_text(untold.remove(i), now),
+            Some(i) => alarm_text(uncovered.remove(i), now),
             None => format!("node: {}", finding.title),
         };
         let sure = if finding.confidence == Confidence::Possible { "possible: " } else { "" };
         out.push(NodeFault { text, cause: format!("[{sure}{}]", finding.cause), about: finding.cause.to_string() });
     }
     let alone = |alarm: &Alarm| NodeFault { text: alarm_text(alarm, now), cause: String::new(), about: about(alarm) };
-    out.extend(untold.into_iter().map(alone));
+    out.extend(uncovered.into_iter().map(alone));
     out
 }
 
@@ -52,7 +52,7 @@ fn about(alarm: &Alarm) -> String {
     }
 }
 
-fn is_told_by(alarm: &Alarm, cause: &str) -> bool {
+fn is_covered_by(alarm: &Alarm, cause: &str) -> bool {
     match alarm {
         Alarm::Unanswered { call: Call::CriList, .. } => cause.starts_with("runtime."),
         Alarm::Unanswered { call: Call::Healthz, .. } => cause.starts_with("node.kubelet-down"),

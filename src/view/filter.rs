@@ -15,7 +15,7 @@ pub struct Filter {
     pub namespace: Option<String>,
     /// Only pods that are failing or slow.
     pub failing: bool,
-    /// What is asked for, as it was typed.
+    /// The filter words, as typed.
     pub words: String,
 }
 
@@ -26,7 +26,7 @@ pub struct RowMatcher<'a> {
     terms: Vec<FilterTerm>,
 }
 
-/// What can be asked for by name.
+/// A field of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterField {
     Namespace,
@@ -63,7 +63,7 @@ impl Filter {
         RowMatcher { filter: self, terms }
     }
 
-    /// What in it is not understood, and therefore not asked for.
+    /// The first word that names an unknown field; it is ignored.
     pub fn problem(&self) -> Option<String> {
         self.words.split_whitespace().find_map(|word| FilterTerm::parse(word).err())
     }
@@ -83,7 +83,7 @@ impl RowMatcher<'_> {
 }
 
 impl FilterTerm {
-    /// A word; an error is a field that there is not. What is still empty asks for nothing.
+    /// Parses a word; the error is an unknown field. An empty text matches every row.
     fn parse(word: &str) -> Result<Self, String> {
         let (not, rest) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
         let (field, text) = match rest.split_once(':') {
@@ -111,7 +111,7 @@ impl FilterTerm {
             None => {
                 let name = format!("{}/{}", row.namespace, row.name).to_lowercase();
                 let rest = [row.status.as_str(), row.stage.name(), &row.cause, &row.why, &row.reason];
-                // What is not wanted is meant as it is written: its letters in order are in too much.
+                // A negated word matches literally only: letters in order occur in too many names.
                 name.contains(&self.text) || rest.into_iter().any(has) || !self.not && is_near(&name, &self.text)
             }
         }
@@ -122,7 +122,7 @@ fn names() -> String {
     FIELDS.iter().map(|(name, _)| format!("{name}:")).filter(|name| name != "namespace:").collect::<Vec<_>>().join(" ")
 }
 
-/// True when the letters of `word` are in `name` in order: near one another, or each that leaps at the begin of a part.
+/// True when the letters of `word` occur in `name` in order: close to one another, or each at the start of a part.
 pub fn is_near(name: &str, word: &str) -> bool {
     let (name, word): (Vec<char>, Vec<char>) = (name.chars().collect(), word.chars().collect());
     leaps_to_parts(&name, &word) || word.len() > 2 && shortest_span(&name, &word).is_some_and(|n| n <= 2 * word.len())
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_is_close_together_or_at_the_begin_of_parts() {
+    fn near_is_close_together_or_at_the_start_of_parts() {
         let near = |word| is_near("shop/healthy-web-69b9", word);
         assert!(["hw", "shw", "hweb", "helthy", "web69", "s/hw", "healthyweb"].into_iter().all(near));
         assert!(!["wh", "hb", "soy", "xyz", "hwz", "se9"].into_iter().any(near));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said_and_not_asked_for() {
+    fn an_unknown_field_is_reported_and_ignored() {
         let problem = |words: &str| Filter { words: words.into(), ..Filter::default() }.problem();
         assert_eq!(
             problem("web !pod:x"),

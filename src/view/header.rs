@@ -9,7 +9,7 @@ use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
 use crate::text::Text;
 
-/// Sources whose list says which pods there are.
+/// Sources that list all pods of the node.
 pub const POD_LISTS: [Source; 3] = [Source::ApiPods, Source::KubeletPods, Source::Cri];
 
 /// One source in the header.
@@ -46,7 +46,7 @@ pub struct LeaseLine {
     pub renewed: Time,
     /// How long a renewal lasts, seconds.
     pub lasts: Option<i64>,
-    /// It has ended; None while nobody says how it is now.
+    /// It has expired; None while the source of leases is not live.
     pub expired: Option<bool>,
     /// The same in words: `lease renewed 3s ago`.
     pub text: String,
@@ -72,7 +72,7 @@ pub struct NodeHeader {
     pub node: Text,
     /// Ready condition of the node: `Ready`, `NotReady`, `Unknown`, or empty.
     pub ready: &'static str,
-    /// How long ago that was told, while its source is away; empty while it answers.
+    /// Age of that condition while its source is not live; empty while it is.
     pub ready_age: String,
     /// Conditions that are not as they should be, with the reason.
     pub conditions: Vec<String>,
@@ -86,7 +86,7 @@ pub struct NodeHeader {
     pub runtime: Text,
     /// Kernel version.
     pub kernel: Text,
-    /// Sources that have said anything.
+    /// Sources that have reported anything.
     pub sources: Vec<SourceLine>,
     /// Who answers without proof of who it is: `API server`, `kubelet`.
     pub unverified: Vec<&'static str>,

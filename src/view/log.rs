@@ -6,7 +6,7 @@ use crate::pipeline::{ContainerPosition, LocatedPod, StageState};
 use crate::runbook::quoted;
 use crate::text::Text;
 
-/// A container whose log can be asked for.
+/// A container with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogChoice {
     /// Its name.
@@ -17,7 +17,7 @@ pub struct LogChoice {
     pub word: Text,
     /// How often it was started again.
     pub restarts: u32,
-    /// The runtime's ids of its runs, newest first, as far as they are known.
+    /// Runtime ids of its known runs, newest first.
     pub ids: Vec<Text>,
 }
 
@@ -34,8 +34,8 @@ pub fn log_choices(placed: &LocatedPod) -> Vec<LogChoice> {
     placed.position.containers.iter().map(choice).collect()
 }
 
-/// The container that is the trouble: the finding's, else one that failed, else the one that ended badly last, else one that
-/// ran and is not ready, else the first that ran.
+/// The container that fails: the finding's, else one that failed, else the last to exit with an error, else one that ran
+/// and is not ready, else the first that ran.
 pub fn first_choice(placed: &LocatedPod, why: Option<&PodDiagnosis>) -> usize {
     let containers = &placed.position.containers;
     let named = why.and_then(|why| why.own.top()).map(|finding| &finding.container).filter(|name| !name.is_empty());
@@ -97,7 +97,7 @@ mod tests {
     use crate::pipeline::tests::fixture::Node;
 
     #[test]
-    fn the_container_that_is_the_trouble_is_the_first_choice() {
+    fn the_failing_container_is_the_first_choice() {
         let at = Node::new().at;
         let running = |name: &str, ready: bool| json!({"name": name, "ready": ready, "restartCount": 0, "state": {"running": {}}});
         let crashed = json!({"name": "web", "ready": false, "restartCount": 3,

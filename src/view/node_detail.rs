@@ -10,7 +10,8 @@ use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
 use crate::text::Text;
 use crate::thresholds::{
-    CERTIFICATE_RENEWED_BY, NODE_MONITOR_GRACE, NODE_MONITOR_GRACE_SINCE, NOT_READY_TOLERATED, OLD_NODE_MONITOR_GRACE,
+    CERTIFICATE_EXPIRES_SOON, CERTIFICATE_RENEWED_BY, HIGH_PRESSURE_PERCENT, NODE_MONITOR_GRACE,
+    NODE_MONITOR_GRACE_SINCE, NOT_READY_TOLERATED, OLD_NODE_MONITOR_GRACE,
 };
 use crate::time::TimeDelta;
 
@@ -23,7 +24,7 @@ pub struct NodeDetail {
     pub taints: Vec<String>,
     /// The lease.
     pub lease: Option<LeaseOutlook>,
-    /// What the node has, and what is asked for.
+    /// Capacity, allocatable, requests and limits.
     pub resources: Vec<ResourceLine>,
     /// Eviction thresholds, the nearest first.
     pub thresholds: Vec<EvictionThreshold>,
@@ -41,17 +42,17 @@ pub struct NodeDetail {
     pub kernel: Vec<Victim>,
     /// Pods by the processors that they use, as far as that is known.
     pub busy: Vec<CpuUse>,
-    /// Processes killed for lack of memory since boot.
+    /// Processes OOM-killed since boot.
     pub oom_kills: Option<u64>,
     /// When the machine booted.
     pub boot: Option<Time>,
-    /// Kills for lack of memory that the kernel's log tells, newest first.
+    /// OOM kills in the kernel log, newest first.
     pub kills: Vec<OomKill>,
     /// The runtime's own conditions.
     pub runtime: Vec<RuntimeCondition>,
     /// Certificates of the kubelet, the first to end first.
     pub certificates: Vec<CertificateLine>,
-    /// When the machine was last looked at; None when nobody does, or not lately.
+    /// When the machine was last sampled; None without a recent sample.
     pub sampled_at: Option<Time>,
     /// Why nothing is known of the machine itself: its memory, file systems, pressure, kills; empty while something is.
     pub unavailable: String,
@@ -83,7 +84,7 @@ pub struct LeaseOutlook {
     pub is_unknown: bool,
 }
 
-/// A kill for lack of memory.
+/// An OOM kill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OomKill {
     /// When.
@@ -103,6 +104,36 @@ pub struct CertificateLine {
     pub left: TimeDelta,
     /// It should have been renewed by now.
     pub late: bool,
+}
+
+/// State of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateState {
+    /// It expires later.
+    Valid,
+    /// It expires soon.
+    ExpiresSoon,
+    /// It should have been renewed by now.
+    RenewalLate,
+    /// It has expired.
+    Expired,
+}
+
+impl CertificateLine {
+    /// Its state, the worst first.
+    pub fn state(&self) -> CertificateState {
+        match self.left {
+            left if left <= TimeDelta::zero() => CertificateState::Expired,
+            _ if self.late => CertificateState::RenewalLate,
+            left if left < CERTIFICATE_EXPIRES_SOON => CertificateState::ExpiresSoon,
+            _ => CertificateState::Valid,
+        }
+    }
+}
+
+/// True for high pressure: the worse of `some` and `full`, average of the last 10 s.
+pub fn is_high_pressure(pressure: &Pressure) -> bool {
+    pressure.full.map_or(pressure.some[0], |full| full[0].max(pressure.some[0])) >= HIGH_PRESSURE_PERCENT
 }
 
 impl NodeDetail {

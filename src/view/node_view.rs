@@ -36,12 +36,12 @@ impl NodeView {
         Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
     }
 
-    /// One row per pod, trouble first, then by namespace and name.
+    /// One row per pod, worst health first, then by namespace and name.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Which of the rows a filter lets through, in the order that is asked for.
+    /// Indexes of the rows that a filter accepts, in the requested order.
     pub fn chosen(&self, filter: &Filter, sort: Sort) -> Vec<usize> {
         let asked = filter.matcher();
         let mut chosen: Vec<usize> = (0..self.rows.len()).filter(|&i| asked.accepts(&self.rows[i])).collect();
@@ -55,7 +55,7 @@ impl NodeView {
         self.pods.get(place)
     }
 
-    /// Why the pod of that UID stands where it stands.
+    /// The findings of the pod of that UID.
     pub fn diagnosis(&self, key: &str) -> Option<&Arc<Diagnosis>> {
         self.found.pods.get(key)
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_nobody_vouches_for_is_shown_with_its_age() {
+    fn a_node_condition_without_a_live_source_has_an_age() {
         let mut node = Node::new();
         let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
         node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_promised_for_a_kubelet_that_is_away() {
+    fn nothing_is_announced_while_the_kubelet_is_down() {
         let mut node = Node::new();
         let ended = json!({"exitCode": 1, "reason": "Error", "startedAt": node.at, "finishedAt": node.at});
         let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kubelet_where_nobody_listens_is_away_from_the_first_look() {
+    fn a_kubelet_that_refuses_connections_is_unresponsive_at_once() {
         let mut node = Node::new();
         let away = |node: &mut Node| node.snapshot().is_kubelet_unresponsive(node.at);
         assert!(!away(&mut node));

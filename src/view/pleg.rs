@@ -214,7 +214,7 @@ impl RelistSummary {
     }
 }
 
-/// Our own list calls, as far as they are kept.
+/// Our own list calls that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnCalls {
     /// Finished calls.

@@ -9,7 +9,7 @@ use crate::observation::{Container, ContainerPhase, Time};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
-/// What each source says of one container; empty when it says nothing.
+/// The state of one container as each source reports it; empty for no data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceWords {
     /// Container name.
@@ -20,7 +20,7 @@ pub struct SourceWords {
     pub kubelet: String,
     /// The container runtime.
     pub runtime: String,
-    /// One says that it runs, another that it does not: one of them is behind, or no longer told.
+    /// One source reports it as running, another does not: one of them is behind, or no longer current.
     pub differ: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct PodDiagnosis {
 }
 
 impl PodDiagnosis {
-    /// What is told first: the node's fault where it explains the pod, else the best of its own findings.
+    /// The first finding to show: the node's fault if it explains the pod, else the pod's own best one.
     pub fn first(&self) -> Option<&Finding> {
         self.of_node.as_ref().or_else(|| self.own.top())
     }

@@ -18,7 +18,7 @@ pub enum PodHealth {
     Healthy,
     /// Running and Ready, and restarted not long ago.
     Unsteady,
-    /// No source says how it fares.
+    /// No data about its state.
     Unknown,
     /// On its way.
     Moving,
@@ -184,7 +184,7 @@ fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHea
     }
 }
 
-/// When waiting alone gives the row of a pod another trouble, if it ever does.
+/// When waiting alone changes the health of a pod, if it ever does.
 pub(super) fn turns_at(placed: &LocatedPod, now: Time) -> Option<Time> {
     let place = &placed.position;
     let in_stage = place.since.map(|since| now - since);

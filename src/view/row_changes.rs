@@ -15,9 +15,9 @@ pub enum ChangeKind {
     Added,
     /// It is another than before.
     Changed,
-    /// The filter does not let it through any more; the row is told as it is now.
+    /// The filter no longer accepts it; the row shows its current state.
     Left,
-    /// No source shows the pod any more; the row is told as it was last.
+    /// No source reports the pod any longer; the row shows its last state.
     Gone,
 }
 
@@ -34,7 +34,7 @@ impl ChangeKind {
     }
 }
 
-/// One row that is told again.
+/// One row that changed.
 #[derive(Clone, Debug)]
 pub struct RowChange {
     /// Why.
@@ -59,7 +59,7 @@ impl RowChanges {
         Self { filter, known: BTreeMap::new(), started: false }
     }
 
-    /// What is to be told of `moment`, in the order of its rows, and what is gone behind it.
+    /// The changes since the last view: in the order of its rows, deleted pods last.
     pub fn update(&mut self, moment: &NodeView) -> Vec<RowChange> {
         let mut news = Vec::new();
         let first = !std::mem::replace(&mut self.started, true);

@@ -9,7 +9,7 @@ use crate::thresholds::{BACK_OFF_MAX, EVICTION_HARD, LOW_PULL_QPS, MANY_PODS};
 pub struct SettingLine {
     /// Its name in KubeletConfiguration.
     pub name: &'static str,
-    /// As it is; None where it is not set, and the default holds.
+    /// Its value; None when it is not set and the default holds.
     pub value: Option<Text>,
     /// The default, as the code has it.
     pub default: &'static str,

@@ -61,7 +61,7 @@ struct PodTimes {
     ended: Option<Time>,
 }
 
-/// A pod's life up to the moment, oldest first; none when nobody says when it began.
+/// A pod's timeline up to `now`, oldest phase first; empty when its creation time is unknown.
 pub fn timeline(placed: &LocatedPod, now: Time) -> Vec<TimelineSpan> {
     let Some(known) = PodTimes::of(placed, now) else { return Vec::new() };
     let mut bounds: Vec<Time> = known.bounds().filter(|at| *at > known.created && *at < now).collect();
@@ -143,7 +143,7 @@ fn failing(placed: &LocatedPod, now: Time) -> Vec<(Time, Time)> {
             spans.push((end, back));
         }
     }
-    // In `running` the containers' ends say it finer.
+    // In `running` the containers' exits are more precise.
     let failed = placed.position.state == StageState::Failed && placed.position.stage < Stage::Running;
     spans.extend(placed.position.since.filter(|_| failed).map(|since| (since, now)));
     spans
