@@ -19,79 +19,34 @@ observe::discover::bounds observe::discover::kubelet observe::discover::process 
 observe::kubelet::body observe::kubelet::client observe::kubelet::fault
 record::error record::format
 record::import::cri_lines record::import::incident
-report::json_pleg report::pleg
 tui::app tui::counts tui::footer tui::help tui::pod tui::screen tui::selected tui::table
 tui::log tui::log_draw
-view::header view::moment view::pleg
 ";
 
 /// Type names that are still defined more than once. Exact, as [`OPEN_CIRCLES`].
 const OPEN_NAMES: &str = "
-At
-Built
-Busy
 Bytes
-Change
-Command
 Container
-Cutter
-Detail
 End
-Ended
 Entry
-Failure
-Feed
-File
-FileStamp
-Flags
 Form
 Found
-Group
-Header
-Health
-Identity
-Image
-Input
 Item
 Kept
 Key
-Known
-LeftOut
 Line
-Lines
-Listed
 Log
 LogOf
-Look
-Looking
-Matcher
 Message
-NodeView
-Names
 Open
-Pace
-Page
 Part
 Place
-PodLog
 Raw
-Reader
 Reason
 Refused
-Request
-Rest
 Rule
-Running
-Said
-Set
 Severity
-Shared
-Stamp
 Step
-Term
-Told
-Way
-Why
 ";
 
 /// A top-level module, and the other modules of the crate that it is allowed to use.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeSummary, NodeJson, SourceJson, known, node_summary};
+use super::json::{DocumentHead, JsonTime, NodeJson, NodeSummary, SourceJson, known, node_summary};
 use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;

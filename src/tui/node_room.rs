@@ -4,13 +4,13 @@
 use crate::time::TimeDelta;
 use ratatui::text::Line;
 
-use super::sections::{Cell, bar, nothing, number, percent, table, text, title};
+use super::sections::{Cell, bar, nothing, number, table, text, title};
 use super::theme::{Role, Theme};
 use crate::objects::Quantity;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::view::{
-    Distance, EvictionThreshold, Load, NodeDetail, ResourceLine, bytes, is_high_pressure, is_nearly_full,
+    Distance, EvictionThreshold, Load, NodeDetail, ResourceLine, bytes, is_high_pressure, is_nearly_full, percent,
 };
 
 /// Width from which pods without a limit are told.
