@@ -189,6 +189,11 @@ mod tests {
     }
 
     #[test]
+    fn shares_are_whole_percentages() {
+        assert_eq!((percent(0.675), percent(f64::INFINITY)), ("68%".into(), "-".into()));
+    }
+
+    #[test]
     fn bytes_in_few_digits() {
         let cases = [(0, "0B"), (999, "999B"), (1000, "1.0KiB"), (3_493_888, "3.3MiB"), (128 << 30, "128GiB")];
         for (count, text) in cases {
