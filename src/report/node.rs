@@ -34,7 +34,7 @@ pub fn node_text(moment: &NodeView) -> String {
     out.push_str("\nCPU USAGE, HIGHEST FIRST\n");
     out.push_str(&busy(&view));
     out.push_str("\nRUNTIME CONDITIONS, OOM KILLS, KUBELET CERTIFICATES\n");
-    out.push_str(&others(&view, moment));
+    out.push_str(&others(&view));
     out
 }
 
@@ -208,7 +208,7 @@ fn busy(view: &NodeDetail) -> String {
     format!("{}{more}", table.render(None))
 }
 
-fn others(view: &NodeDetail, moment: &NodeView) -> String {
+fn others(view: &NodeDetail) -> String {
     let mut out = String::new();
     for c in &view.runtime {
         let why = format!("{} {}", c.reason.one_line(), c.message.one_line());
