@@ -47,6 +47,7 @@ pub mod report;
 pub mod runbook;
 pub mod session;
 pub mod text;
+pub mod thresholds;
 pub mod time;
 pub mod trust;
 pub mod tui;

@@ -78,7 +78,7 @@ fn doctor_lists_what_was_tried_and_what_is_missing() {
     let args: Vec<&str> = ["doctor"].into_iter().chain(NOTHING).collect();
     let (code, out, err) = run(&args);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
-    for words in ["cri", "without it: ", "/nonexistent/kpodtrace.sock", "WHAT WAS LOOKED FOR", "--runtime-endpoint"] {
+    for words in ["cri", "missing: ", "/nonexistent/kpodtrace.sock", "DISCOVERY", "--runtime-endpoint"] {
         assert!(out.contains(words), "{words}: {out}");
     }
     let args: Vec<&str> = ["doctor", "-o", "json"].into_iter().chain(NOTHING).collect();
@@ -187,7 +187,7 @@ fn kubectl_objects_as_a_table() {
     assert!(lines.all(|line| line.split_whitespace().count() >= head.len() - 1), "{out}");
     assert!(out.contains("lab-static-node-a"), "{out}");
     assert!(err.lines().all(|line| line.starts_with("note: ")), "{err}");
-    assert!(err.contains("nothing is known from") && err.contains("cri"), "{err}");
+    assert!(err.contains("not in this input") && err.contains("cri"), "{err}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_hang_is_shown_while_the_metrics_do_not_respond() {
     let (code, out, _) = run(&at);
     assert_eq!(code, 0);
     let verdict = out.lines().nth(2).unwrap();
-    assert!(verdict.starts_with("HANGING: the container runtime has not answered"), "{out}");
+    assert!(verdict.starts_with("HANGING: the container runtime has not responded"), "{out}");
     assert!(out.contains("metrics have not answered for"), "{out}");
     let report = json(&[&at[..], &["-o", "json"]].concat());
     assert_eq!(report["verdict"], "hanging");
@@ -330,7 +330,7 @@ fn the_node_and_its_events() {
     assert_eq!(code, 0);
     for part in [
         "NODE node-a at 2026-11-29 12:42:10 UTC",
-        "the container runtime has not answered",
+        "the container runtime has not responded",
         "memory.available",
         "KILLED FIRST",
     ] {

@@ -74,7 +74,7 @@ fn a_recording_ends_with_its_last_observation() {
     let (first, last) = session.span();
     assert!(first <= begin && last >= observations[1].stamp.wall, "{first} {last}");
     let calls = session.moment().pleg().own;
-    assert_eq!((calls.in_flight, calls.unanswered_since, calls.done.len()), (None, None, 1));
+    assert_eq!((calls.in_flight_since, calls.unanswered_since, calls.count), (None, None, 1));
 }
 
 #[test]

@@ -17,10 +17,9 @@ const OPEN_CIRCLES: &str = "
 commands::input commands::session
 observe::discover::bounds observe::discover::kubelet observe::discover::process observe::discover::proof observe::discover::root observe::discover::settings
 record::error record::format
-report::json_pleg report::pleg
+record::import::cri_lines record::import::incident
 tui::app tui::counts tui::footer tui::help tui::pod tui::screen tui::selected tui::table
 tui::log tui::log_draw
-view::header view::node_view view::pleg
 ";
 
 /// Type names that are still defined more than once. Exact, as [`OPEN_CIRCLES`].
@@ -38,12 +37,12 @@ Line
 Log
 LogOf
 Message
-NodeContext
-=======
->>>>>>> pipe
+NodeView
+Names
 Open
 Part
 Place
+Raw
 Reason
 Refused
 Rule
@@ -54,6 +53,7 @@ Step
 /// A top-level module, and the other modules of the crate that it is allowed to use.
 const LAYERS: &[(&str, &[&str])] = &[
     ("time", &[]),
+    ("thresholds", &["time"]),
     ("weight", &["time"]),
     ("named_file", &[]),
     ("trust", &["named_file"]),
@@ -76,16 +76,34 @@ const LAYERS: &[(&str, &[&str])] = &[
             "named_file",
             "trust",
             "text",
+            "thresholds",
             "time",
             "weight",
         ],
     ),
-    ("model", &["observation", "objects", "text", "time", "weight"]),
-    ("pipeline", &["model", "observation", "objects", "text", "time"]),
+    ("model", &["observation", "objects", "text", "thresholds", "time", "weight"]),
+    ("pipeline", &["model", "observation", "objects", "text", "thresholds", "time"]),
     ("runbook", &["pipeline", "observation", "named_file", "text", "time"]),
-    ("diagnose", &["runbook", "pipeline", "model", "observation", "objects", "text", "time"]),
-    ("view", &["diagnose", "runbook", "pipeline", "model", "observation", "objects", "container_log", "text", "time"]),
-    ("report", &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text", "time"]),
+    ("diagnose", &["runbook", "pipeline", "model", "observation", "objects", "text", "thresholds", "time"]),
+    (
+        "view",
+        &[
+            "diagnose",
+            "runbook",
+            "pipeline",
+            "model",
+            "observation",
+            "objects",
+            "container_log",
+            "text",
+            "thresholds",
+            "time",
+        ],
+    ),
+    (
+        "report",
+        &["view", "diagnose", "runbook", "pipeline", "model", "observation", "objects", "text", "thresholds", "time"],
+    ),
     (
         "tui",
         &[
@@ -98,6 +116,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "objects",
             "container_log",
             "text",
+            "thresholds",
             "time",
         ],
     ),

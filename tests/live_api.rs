@@ -554,7 +554,7 @@ async fn an_undecodable_object_is_counted_and_affects_no_other() {
         .into();
     let counted = live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
     let moment = kpodtrace::view::NodeView::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
-    assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("objects that could not be read: 4"));
+    assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("4 unreadable objects"));
     let json = serde_json::to_value(kpodtrace::report::doctor_json(&moment, &[])).unwrap();
     assert_eq!(json["sources"][0]["unreadable"], 4);
     api.put("pods", pod("b", NODE, "Pending"));

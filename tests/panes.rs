@@ -176,7 +176,7 @@ fn the_kubelet_during_the_hang_of_the_runtime() {
     assert!(pleg.known.starts_with("hanging"), "{}", pleg.known);
     let before = KubeletView::new(&incident("12:41:00"));
     assert_eq!(before.channels.iter().find(|f| f.name == "plegCh").unwrap().health, ChannelHealth::Healthy);
-    let relists = before.relists;
+    let relists = before.pleg.relists;
     assert!(relists.rate.unwrap() > 0.9 && relists.rate.unwrap() < 1.1, "one a second: {relists:?}");
     assert!(relists.mean.unwrap() < relists.worst.unwrap().0);
     let workers: Vec<_> = before.workers.iter().map(|w| (w.lifecycle.as_str(), w.config.as_str())).collect();
@@ -192,8 +192,8 @@ fn settings_that_differ_are_told_with_their_defaults_and_with_what_follows() {
     let changed: Vec<_> = view.settings.iter().filter(|s| s.changed).map(|s| s.name).collect();
     assert_eq!(changed, ["serializeImagePulls", "registryPullQPS", "registryBurst", "maxPods"]);
     assert_eq!((of("maxPods").value.as_deref(), of("maxPods").default), (Some("250"), "110"));
-    assert!(of("maxParallelImagePulls").remark.contains("at once"));
-    assert!(of("kubeReserved").remark.contains("nothing is kept"));
+    assert!(of("maxParallelImagePulls").remark.contains("parallel"));
+    assert!(of("kubeReserved").remark.contains("nothing reserved"));
     assert_eq!(of("evictionHard").remark, "");
     assert_eq!(of("crashLoopBackOff").value.as_deref(), Some("300s"));
 }
@@ -236,7 +236,7 @@ fn the_life_of_a_pod_that_crashes() {
     assert!(stretches.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].phase != pair[1].phase));
     assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Failing);
     let strip = restart_strip(exit1, "app", moment.now).unwrap();
-    assert!(strip.starts_with("ends: 1 after "), "{strip}");
+    assert!(strip.starts_with("previous exits: code 1 after "), "{strip}");
     let web = moment.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
     let stretches = timeline(web, moment.now);
     assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Ready);

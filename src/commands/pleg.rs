@@ -4,6 +4,7 @@ use super::watch::WatchedView;
 use super::{Failure, Outcome, out, session};
 use crate::cli::{Input, PlegArgs, ReportFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
+use crate::view::PlegVerdict;
 
 pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     if args.watch {
@@ -14,10 +15,10 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
         ReportFormat::Json => out::json(&pleg_json(&moment))?,
         ReportFormat::Text => out::text(&pleg_text(&moment))?,
     }
-    Ok(match moment.pleg().verdict(moment.now) {
+    Ok(match moment.pleg().verdict {
         _ if !args.exit_code => Outcome::Done,
-        "ok" => Outcome::Done,
-        "stale" | "unknown" => Outcome::Unknown,
+        PlegVerdict::Ok => Outcome::Done,
+        PlegVerdict::Stale | PlegVerdict::Unknown => Outcome::Unknown,
         _ => Outcome::Problems,
     })
 }

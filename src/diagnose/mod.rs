@@ -24,13 +24,9 @@ use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, LocatedPod, Stage, StageState};
 use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_RESET, STAGE_STUCK};
 use crate::time::TimeDelta;
 use judge::{Bench, judge};
-
-/// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
-pub const UNSTEADY_S: i64 = 600;
-/// A stage that should pass by itself is not alarming for so long, seconds.
-const PATIENCE_S: i64 = 120;
 
 /// Parts of the names of conditions that are bad when they are true (node-problem-detector and its like).
 const TROUBLE_WORDS: &[&str] = &[
@@ -66,9 +62,9 @@ impl Doctor<'_> {
             let next = self.book.next_threshold(s.kind, lasted)?;
             Some(self.now + TimeDelta::seconds(next.saturating_sub(lasted)))
         });
-        let patience = placed.position.since.map(|since| since + TimeDelta::seconds(PATIENCE_S + 1));
+        let patience = placed.position.since.map(|since| since + STAGE_STUCK + TimeDelta::seconds(1));
         let exits = placed.position.containers.iter().filter_map(|c| c.last_exit.as_ref()?.2);
-        let history = exits.map(|at| at + TimeDelta::seconds(UNSTEADY_S));
+        let history = exits.map(|at| at + BACK_OFF_RESET);
         crossings.chain(patience).chain(history).filter(|at| *at > self.now).min()
     }
 
@@ -93,7 +89,8 @@ impl Doctor<'_> {
         }
         let place = &placed.position;
         let waited = place.since.map_or(0, |since| (self.now - since).num_seconds());
-        let moving = !matches!(place.state, StageState::Failed | StageState::Unknown) && waited <= PATIENCE_S;
+        let moving =
+            !matches!(place.state, StageState::Failed | StageState::Unknown) && waited <= STAGE_STUCK.num_seconds();
         let cause = if well {
             HEALTHY
         } else if moving {

@@ -5,12 +5,7 @@ use serde::Serialize;
 use super::{Snapshot, SourceFacts};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::text::Text;
-use crate::time::TimeDelta;
-
-/// Seconds without a response after which a call of kpodtrace raises an alarm.
-pub const CALL_STALLED_S: i64 = 10;
-/// Seconds without progress after which a pull raises an alarm.
-pub const PULL_STALLED_S: i64 = 10;
+use crate::thresholds::{CALL_STALLED, PULL_STALLED};
 
 /// A condition of the node that became true as time passed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +68,7 @@ impl Snapshot {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
-        let is_stalled = |since| now - since >= TimeDelta::seconds(CALL_STALLED_S);
+        let is_stalled = |since| now - since >= CALL_STALLED;
         let refused =
             matches!(&health.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable);
         health.unanswered_since().is_some_and(|since| is_stalled(since) || refused && health.last_answer.is_none())
@@ -101,7 +96,7 @@ impl Snapshot {
             for (&call, calls) in &facts.calls {
                 if let Some(since) = calls.unanswered_since {
                     let alarm = Alarm::Unanswered { source, call, since, in_flight: calls.in_flight };
-                    out.push((since + TimeDelta::seconds(CALL_STALLED_S), alarm));
+                    out.push((since + CALL_STALLED, alarm));
                 }
             }
         }
@@ -115,7 +110,7 @@ impl Snapshot {
                 offset: pull.value.offset,
                 since: pull.changed,
             };
-            out.push((pull.changed + TimeDelta::seconds(PULL_STALLED_S), alarm));
+            out.push((pull.changed + PULL_STALLED, alarm));
         }
         out
     }

@@ -7,15 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::histogram::HistogramDelta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
 use crate::text::{Message, Text};
-use crate::time::TimeDelta;
+use crate::thresholds::{EVENTED_RELIST_UNHEALTHY, METRICS_HISTORY, METRICS_PERIOD, RELIST_UNHEALTHY};
 
-/// Windows kept: 15 minutes at one scrape every 10 seconds.
-const WINDOWS_KEPT: usize = 90;
-
-/// Seconds without a relist after which PLEG is unhealthy (`genericPlegRelistThreshold`, pkg/kubelet/kubelet.go).
-pub const RELIST_THRESHOLD_S: i64 = 180;
-/// The same with the EventedPLEG feature gate (pkg/kubelet/kubelet.go).
-pub const EVENTED_RELIST_THRESHOLD_S: i64 = 600;
+/// Windows kept: fifteen minutes at one scrape every ten seconds.
+const WINDOWS_KEPT: usize = (METRICS_HISTORY.num_seconds() / METRICS_PERIOD.num_seconds()) as usize;
 
 /// PLEG between two scrapes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,7 +150,7 @@ impl KubeletFacts {
     /// Time without a relist after which PLEG is unhealthy.
     pub fn relist_threshold(&self) -> TimeDelta {
         let evented = self.config.as_ref().is_some_and(|c| c.evented_pleg);
-        TimeDelta::seconds(if evented { EVENTED_RELIST_THRESHOLD_S } else { RELIST_THRESHOLD_S })
+        if evented { EVENTED_RELIST_UNHEALTHY } else { RELIST_UNHEALTHY }
     }
 }
 

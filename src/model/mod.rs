@@ -23,11 +23,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use alarms::{Alarm, CALL_STALLED_S};
+pub use alarms::Alarm;
 pub use container_history::{ContainerHistory, Exit, bare_id, never_ran, nonzero_time};
 pub use event_limit::EVENTS_KEPT;
 pub use initial_list::InitialList;
-pub use kubelet::{KubeletFacts, OperationWindow, PodStartLatency, RELIST_THRESHOLD_S, RelistWindow};
+pub use kubelet::{KubeletFacts, OperationWindow, PodStartLatency, RelistWindow};
 pub use lines::{Line, Lines};
 pub use logs::{Logs, PodLog};
 pub use node_capacity::{NodeCapacities, NodeCapacity};

@@ -1,12 +1,8 @@
 //! Delays of restarts and image pulls: as the kubelet reports them, or estimated.
 
 use crate::observation::Time;
+use crate::thresholds::{BACK_OFF_FIRST, BACK_OFF_MAX};
 use crate::time::TimeDelta;
-
-/// First delay and limit of the restart back-off, seconds (`MaxCrashLoopBackOff`, pkg/kubelet/kubelet.go).
-const RESTART_BACK_OFF_S: (i64, i64) = (10, 300);
-/// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
-const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
 
 /// The delay in `back-off 1m20s restarting failed container=...`, a Go duration.
 pub(super) fn parse_back_off(message: &str) -> Option<TimeDelta> {
@@ -39,18 +35,18 @@ pub(super) fn back_off_in_error(error: &str, container: &str) -> Option<TimeDelt
 /// Earliest restart of a container that exited at `end`; None for the first restart, which has no delay. The API shows the
 /// exit before it shows the back-off.
 pub(super) fn estimated_restart(end: Time, restarts: u32) -> Option<Time> {
-    Some(end + doubling(RESTART_BACK_OFF_S, restarts.checked_sub(1)?))
+    Some(end + doubling(restarts.checked_sub(1)?))
 }
 
 /// Next pull of an image after `failures` failed pulls, the last at `last`.
 pub(super) fn estimated_pull(last: Time, failures: u32) -> Time {
-    last + doubling(PULL_BACK_OFF_S, failures.saturating_sub(1))
+    last + doubling(failures.saturating_sub(1))
 }
 
 /// The delay after `doublings` doublings, limited.
-fn doubling((first_s, limit_s): (i64, i64), doublings: u32) -> TimeDelta {
-    let delay = first_s.checked_shl(doublings.min(16)).unwrap_or(limit_s);
-    TimeDelta::seconds(delay.min(limit_s))
+fn doubling(doublings: u32) -> TimeDelta {
+    let delay = BACK_OFF_FIRST.num_seconds().checked_shl(doublings.min(16)).unwrap_or(i64::MAX);
+    TimeDelta::seconds(delay).min(BACK_OFF_MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Owns columns that are aligned by what a terminal shows, not by bytes.
-//! It must not know what is in them.
+//! Tables with columns aligned by display width.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -46,8 +45,8 @@ impl Columns {
         self.render_on(&mut Vec::new(), true, width)
     }
 
-    /// The same, in columns that are at least `widths` wide and leave their widths there, so that later rows stand below;
-    /// with or without the names of the columns.
+    /// The lines below earlier ones: columns are at least `widths` wide and leave their widths there; with or without the
+    /// column names.
     pub fn render_on(&self, widths: &mut Vec<usize>, named: bool, width: Option<usize>) -> String {
         let cells = |i: usize| self.rows.iter().filter_map(move |r| r.get(i)).map(|c| c.width());
         let before = |i: usize| widths.get(i).copied().unwrap_or(0);

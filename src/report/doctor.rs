@@ -1,17 +1,16 @@
-//! Owns what `doctor` prints: every source, what was tried to find it, how it does, what is missing without it, the fix.
-//! It must not look for anything itself.
+//! `doctor`: every source, its discovery, its state, what is missing without it, and the fix.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeContext, NodeJson, SourceJson, known, node_context};
+use super::json::{DocumentHead, JsonTime, NodeJson, NodeSummary, SourceJson, known, node_summary};
 use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{NodeHeader, NodeView, SourceLine, bytes};
+use crate::view::{NodeHeader, NodeView, SourceLine, bytes, plural};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,35 +30,35 @@ pub struct DiscoveryAttempt {
     pub place: Text,
     /// The answer.
     pub answer: Text,
-    /// This is the one that was taken.
+    /// Chosen by discovery.
     pub taken: bool,
 }
 
-/// What cannot be said without a source.
+/// The data that is missing without a source.
 pub fn missing_without(source: Source) -> &'static str {
     match source {
-        Source::ApiPods => "pods as the API server has them: STATUS, conditions, reasons, deletion",
+        Source::ApiPods => "pods of the API server: STATUS, conditions, reasons, deletion",
         Source::ApiNode => "the node's conditions and versions",
-        Source::ApiLease => "whether the kubelet still renews its lease, by which the cluster takes the node for alive",
-        Source::ApiEvents => "events: reasons then come from statuses and the kubelet's log alone",
-        Source::ApiUnbound => "pods that no scheduler has placed yet: they are on no node",
-        Source::Cri => "sandboxes and containers as they are now, and our own measure of what PLEG pays",
-        Source::Pulls => "the progress of image pulls",
-        Source::KubeletPods => "the kubelet's own view of its pods, which matters when the API server is away",
-        Source::KubeletMetrics => "PLEG relist latency and runtime operations as the kubelet measures them",
+        Source::ApiLease => "lease renewal (how the cluster knows that the node is alive)",
+        Source::ApiEvents => "events (without them reasons come from statuses and the kubelet log only)",
+        Source::ApiUnbound => "pods that are not scheduled yet",
+        Source::Cri => "current sandboxes and containers, and our own measurement of PLEG's CRI calls",
+        Source::Pulls => "progress of image pulls",
+        Source::KubeletPods => "the kubelet's own pod list, which matters when the API server is down",
+        Source::KubeletMetrics => "PLEG relist latency and runtime operations, measured by the kubelet",
         Source::KubeletConfig => "the kubelet's settings, such as its longest restart delay",
-        Source::KubeletHealth => "whether the kubelet process answers at all",
-        Source::KubeletLog => "failures that make no event: volume timeouts, sandbox teardown",
+        Source::KubeletHealth => "health of the kubelet process (healthz)",
+        Source::KubeletLog => "failures without an event: volume timeouts, sandbox teardown",
         Source::RuntimeLog => "the runtime's own errors",
-        Source::KernelLog => "kills for memory and other faults that the kernel tells",
-        Source::Machine => "systemd's word on kubelet and runtime, and what lies on disk of pods",
-        Source::ContainerLog => "what containers wrote before they ended",
+        Source::KernelLog => "OOM kills and other kernel-reported faults",
+        Source::Machine => "systemd units of the kubelet and runtime, and the directories of pods on disk",
+        Source::ContainerLog => "last log lines of exited containers",
         Source::OtherLog => "logs of network agents and storage drivers",
-        Source::Spans => "exact times inside a pod's sync",
+        Source::Spans => "exact times within a pod's sync",
     }
 }
 
-/// A diagnosis needs the pods from somewhere and the runtime's word on them.
+/// A diagnosis needs the pods from the API server or the kubelet, and the runtime's containers.
 pub fn is_enough(moment: &NodeView) -> bool {
     let live = |source| moment.snapshot.sources.get(&source).is_some_and(|s| s.is_live());
     live(Source::Cri) && (live(Source::ApiPods) || live(Source::KubeletPods))
@@ -70,17 +69,20 @@ pub fn doctor_text(moment: &NodeView, looked: &[DiscoveryResult]) -> String {
     let mut out = String::new();
     let header = moment.header();
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
-    let verdict =
-        if is_enough(moment) { "a diagnosis has what it needs" } else { "a diagnosis lacks something it needs" };
+    let verdict = if is_enough(moment) {
+        "diagnosis complete - all required sources are available"
+    } else {
+        "diagnosis incomplete - some required sources are missing"
+    };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
     for line in &header.sources {
         out.push_str(&source_text(moment, line));
     }
     about_node(moment, &header, &mut out);
     machine(moment, &mut out);
-    out.push_str("\nWHAT WAS LOOKED FOR\n");
+    out.push_str("\nDISCOVERY\n");
     for looked in looked {
-        let found = looked.found.as_ref().map_or("nothing found".into(), |f| f.one_line());
+        let found = looked.found.as_ref().map_or("not found".into(), |f| f.one_line());
         _ = writeln!(out, "{}: {found}", looked.what);
         for tried in &looked.tried {
             let mark = if tried.taken { "*" } else { " " };
@@ -94,12 +96,12 @@ pub fn doctor_text(moment: &NodeView, looked: &[DiscoveryResult]) -> String {
 fn about_node(moment: &NodeView, header: &NodeHeader, out: &mut String) {
     let mut lines = Vec::new();
     if let Some(lease) = &header.lease {
-        let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
+        let lasts = lease.lasts.map(|s| format!(" (duration {s}s)")).unwrap_or_default();
         lines.push(format!("{}{lasts}", lease.text));
     }
     let snapshot = &moment.snapshot;
     if !snapshot.images.is_empty() {
-        lines.push(format!("{} images", snapshot.images.len()));
+        lines.push(plural(snapshot.images.len(), "image"));
     }
     for fs in snapshot.image_fs.iter().flat_map(|fs| &fs.images) {
         let used = fs.used_bytes.map(|used| format!(" {}", bytes(used))).unwrap_or_default();
@@ -127,7 +129,7 @@ pub fn source_text(moment: &NodeView, line: &SourceLine) -> String {
         return out;
     }
     if !facts.is_live() {
-        _ = writeln!(out, "      without it: {}", missing_without(line.source));
+        _ = writeln!(out, "      missing: {}", missing_without(line.source));
     }
     if let SourceState::Degraded { error, .. } | SourceState::Retrying { error, .. } | SourceState::Forbidden { error } =
         &facts.state
@@ -145,7 +147,7 @@ pub struct SourceChanges {
 }
 
 impl SourceChanges {
-    /// The sources whose state is another than before; that a try failed again is no news.
+    /// Sources whose state changed since the last call; another failed retry is not a change.
     pub fn update(&mut self, moment: &NodeView) -> Vec<SourceLine> {
         let mut lines = moment.header().sources;
         lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
@@ -171,22 +173,18 @@ fn machine(moment: &NodeView, out: &mut String) {
             _ = write!(out, " since {}", ago(since));
         }
         if let Some(restarts) = unit.restarts.filter(|n| *n > 0) {
-            _ = write!(out, ", {restarts} restarts");
+            _ = write!(out, ", restarts: {restarts}");
         }
         if let Some(exit) = &unit.exit {
             let how = if exit.killed { "signal" } else { "code" };
-            _ = write!(out, ", last end: {how} {} ({})", exit.status, unit.result);
+            _ = write!(out, ", last exit: {how} {} ({})", exit.status, unit.result);
         }
         out.push('\n');
     }
     for (uid, orphan) in orphaned.iter() {
         let pod = if orphan.dir.pod.is_empty() { uid } else { &orphan.dir.pod };
-        let volumes = orphan.dir.volumes.len();
-        _ = writeln!(
-            out,
-            "left over: directory of pod {pod} with {volumes} volumes, which no list of pods has; seen for {}",
-            ago(orphan.first)
-        );
+        let volumes = plural(orphan.dir.volumes.len(), "volume");
+        _ = writeln!(out, "directory of deleted pod {pod} with {volumes}; seen for {}", ago(orphan.first));
     }
 }
 
@@ -221,7 +219,7 @@ struct OrphanJson {
 
 /// The report as a document.
 pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [DiscoveryResult]) -> DoctorReport<'a> {
-    let NodeContext { node, sources, .. } = node_context(moment);
+    let NodeSummary { node, sources, .. } = node_summary(moment);
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
         head: DocumentHead::new("DoctorReport", moment),

@@ -1,5 +1,4 @@
-//! Owns the stream of events as text.
-//! It must not fold anything: the view has.
+//! Events as a table.
 
 use super::columns::{Align, Columns};
 use crate::pipeline::human_duration;

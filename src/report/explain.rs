@@ -1,5 +1,4 @@
-//! Owns an explanation as it is read at three in the morning: one sentence, the evidence, what comes next, what to do.
-//! It must not hold a fact of its own: every line is a finding's or a row's.
+//! An explanation as text: the cause, the evidence, what happens next, the steps.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use crate::observation::Time;
 use crate::runbook::Cause;
 use crate::view::{ExplainedSubject, RunbookEntry, clock, next_text};
 
-/// Columns that text is folded to where the output is no terminal.
+/// Width of wrapped text where the output is not a terminal.
 const WIDTH: usize = 100;
 /// Characters of one piece of evidence: the kubelet can put a list of every pod into one line.
 const EVIDENCE_MAX: usize = 600;
@@ -33,7 +32,7 @@ fn one(e: &ExplainedSubject, now: Time, width: usize, out: &mut String) {
     let kind = e.kind.to_lowercase();
     _ = writeln!(out, "{kind} {name}{status}  (stage {})", e.stage);
     if let Some(node) = &e.of_node {
-        fold(&format!("the node explains it: {} [{}]", node.title, node.cause), "  ", "  ", width, out);
+        fold(&format!("caused by the node: {} [{}]", node.title, node.cause), "  ", "  ", width, out);
     }
     for left_out in &e.left_out {
         _ = writeln!(out, "  {left_out}");
@@ -76,7 +75,7 @@ fn steps(steps: &[Todo], width: usize, out: &mut String) {
     for (i, step) in steps.iter().enumerate() {
         fold(&step.text, &format!("    {}. ", i + 1), "       ", width, out);
         if let Some(command) = &step.command {
-            // A command is never folded: it is copied whole.
+            // A command is not wrapped, so that it can be copied.
             _ = writeln!(out, "       $ {command}");
         }
         if let Some(disrupts) = &step.disrupts {

@@ -1,5 +1,5 @@
-//! Owns what all JSON documents have in common: version, times, the node, sources, alarms, evidence.
-//! It must not leave a documented scalar out: what is not known is null. `docs/json.md` names every field.
+//! What all JSON documents share: version, times, node, sources, alarms, evidence. `docs/json.md` documents every field;
+//! unknown scalars are null, never absent.
 
 use serde::{Serialize, Serializer};
 
@@ -50,7 +50,7 @@ impl DocumentHead {
 
 /// Node, sources and alarms.
 #[derive(Debug, Serialize)]
-pub struct NodeContext {
+pub struct NodeSummary {
     /// The node.
     pub node: NodeJson,
     /// Every source that was started.
@@ -150,7 +150,7 @@ impl From<&Evidence> for EvidenceJson {
 }
 
 /// Node, sources and alarms of a moment.
-pub fn node_context(moment: &NodeView) -> NodeContext {
+pub fn node_summary(moment: &NodeView) -> NodeSummary {
     let header = moment.header();
     let conditions = moment.snapshot.node.iter().flat_map(|node| &node.status.conditions);
     let conditions = conditions.map(|c| ConditionJson {
@@ -200,7 +200,7 @@ pub fn node_context(moment: &NodeView) -> NodeContext {
         },
     });
     let alarms = moment.alarms.iter().map(|alarm| AlarmJson::new(alarm, moment.now));
-    NodeContext { node, sources: sources.collect(), alarms: alarms.collect() }
+    NodeSummary { node, sources: sources.collect(), alarms: alarms.collect() }
 }
 
 impl From<&SourceError> for ErrorJson {

@@ -1,5 +1,4 @@
-//! Owns the document `EventList`.
-//! It must not leave an event out that was asked for.
+//! The document `EventList`.
 
 use serde::Serialize;
 

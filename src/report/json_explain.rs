@@ -1,5 +1,4 @@
-//! Owns the documents `Explanation` and `RunbookEntryList`.
-//! It must not name a field otherwise than `docs/json.md` does.
+//! The documents `Explanation` and `RunbookEntryList`.
 
 use std::sync::Arc;
 

@@ -1,9 +1,8 @@
-//! Owns the document `NodeReport`.
-//! It must not give an amount in another unit than its field's name says.
+//! The document `NodeReport`.
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeContext, json_time, known, node_context};
+use super::json::{DocumentHead, JsonTime, NodeSummary, json_time, known, node_summary};
 use crate::objects::Quantity;
 use crate::text::Text;
 use crate::view::{CpuUse, Disk, EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim};
@@ -14,7 +13,7 @@ pub struct NodeReport {
     #[serde(flatten)]
     head: DocumentHead,
     #[serde(flatten)]
-    around: NodeContext,
+    around: NodeSummary,
     taints: Vec<String>,
     looked_at: Option<JsonTime>,
     not_ready_at: Option<JsonTime>,
@@ -154,7 +153,7 @@ pub fn node_json(moment: &NodeView) -> NodeReport {
     });
     NodeReport {
         head: DocumentHead::new("NodeReport", moment),
-        around: node_context(moment),
+        around: node_summary(moment),
         looked_at: json_time(view.sampled_at),
         not_ready_at: json_time(view.lease.as_ref().map(|l| l.not_ready_at)),
         evicted_at: json_time(view.lease.as_ref().map(|l| l.evicted_at)),
@@ -186,7 +185,7 @@ fn resource(r: &ResourceLine) -> ResourceJson {
         capacity: r.capacity.to_string(),
         allocatable: r.allocatable.to_string(),
         requested: r.requested.to_string(),
-        requested_share: r.requested.share_of(r.allocatable),
+        requested_share: r.requested_share(),
         limits: r.limits.to_string(),
         pods_without_limit: r.unbounded,
         used: text(r.used),

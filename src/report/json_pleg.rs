@@ -1,17 +1,17 @@
-//! Owns the document `PlegReport`.
-//! It must not print a quantile without saying that it is interpolated.
+//! The document `PlegReport`.
 
 use crate::time::TimeDelta;
 use serde::Serialize;
 
-use super::json::{DocumentHead, JsonTime, NodeContext, call_name, json_time, known, node_context};
-use super::kubelet::word;
-use super::pleg::{by_slowness, rate};
+use super::json::{DocumentHead, JsonTime, NodeSummary, call_name, json_time, known, node_summary};
 use super::verdict::sentence;
-use crate::model::{CallHistory, CallTiming, OperationWindow, PodStartLatency, RelistWindow};
+use crate::model::{OperationWindow, PodStartLatency, RelistWindow};
 use crate::observation::{Call, Time};
 use crate::text::{Message, Text};
-use crate::view::{KubeletView, LoopChannel, NodeView, RelistSummary, SettingLine, Workers};
+use crate::view::{
+    ChannelHealth, KubeletView, LoopChannel, NodeView, OwnCall, OwnCalls, RelistSummary, SettingLine, Workers,
+    relist_rate,
+};
 
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
@@ -19,7 +19,7 @@ pub struct PlegReport {
     #[serde(flatten)]
     head: DocumentHead,
     #[serde(flatten)]
-    around: NodeContext,
+    around: NodeSummary,
     verdict: &'static str,
     verdict_text: String,
     last_seen: Option<JsonTime>,
@@ -154,28 +154,6 @@ struct TimingJson {
     ok: bool,
 }
 
-/// What the kept calls amount to.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OwnStats {
-    /// Calls that ended without an answer.
-    pub failed: usize,
-    /// Mean of all that ended.
-    pub mean_seconds: Option<f64>,
-    /// The longest.
-    pub worst: Option<CallTiming>,
-}
-
-/// Mean and worst of the calls that are kept.
-pub fn own_stats(own: &CallHistory) -> OwnStats {
-    let count = own.done.len();
-    let sum: f64 = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum();
-    OwnStats {
-        failed: own.done.iter().filter(|t| !t.ok).count(),
-        mean_seconds: (count > 0).then(|| sum / count as f64),
-        worst: own.done.iter().max_by_key(|t| t.took_us).copied(),
-    }
-}
-
 /// The report.
 pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let view = KubeletView::new(moment);
@@ -186,8 +164,8 @@ pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
     PlegReport {
         head: DocumentHead::new("PlegReport", moment),
-        around: node_context(moment),
-        verdict: pleg.verdict(moment.now),
+        around: node_summary(moment),
+        verdict: pleg.verdict.name(),
         verdict_text: sentence(moment, pleg),
         last_seen: json_time(pleg.last_seen),
         last_seen_age_seconds: pleg.last_seen_age.map(seconds),
@@ -198,11 +176,11 @@ pub fn pleg_json(moment: &NodeView) -> PlegReport {
         loop_blocked: said(&moment.snapshot.loop_blocked),
         pleg_trouble: said(&moment.snapshot.pleg_error),
         relists_total: pleg.total.map(total),
-        own_calls: own(&pleg.own, moment.now),
+        own_calls: own_calls(&pleg.own),
         windows: pleg.windows.iter().map(window).collect(),
-        operations: by_slowness(&pleg.operations).into_iter().map(operation).collect(),
-        relists: relists(&view.relists),
-        feeds: view.channels.iter().map(feed).collect(),
+        operations: pleg.operations.iter().map(operation).collect(),
+        relists: relists(&pleg.relists),
+        feeds: view.channels.iter().map(channel).collect(),
         workers: view.workers.iter().map(workers).collect(),
         pod_starts: view.starts.map(starts),
         settings: view.settings.iter().map(setting).collect(),
@@ -222,8 +200,18 @@ fn relists(r: &RelistSummary) -> RelistsJson {
     }
 }
 
-fn feed(f: &LoopChannel) -> ChannelJson {
-    ChannelJson { channel: f.name, what: f.what, state: word(f.health), known: f.known.clone() }
+fn channel(f: &LoopChannel) -> ChannelJson {
+    ChannelJson { channel: f.name, what: f.what, state: channel_state(f.health), known: f.known.clone() }
+}
+
+/// The names of `docs/json.md`; text and screen print `ok` and `failing`.
+fn channel_state(health: ChannelHealth) -> &'static str {
+    match health {
+        ChannelHealth::Healthy => "well",
+        ChannelHealth::Slow => "slow",
+        ChannelHealth::Failing => "trouble",
+        ChannelHealth::Unknown => "unknown",
+    }
 }
 
 fn workers(w: &Workers) -> WorkersJson {
@@ -239,30 +227,28 @@ fn setting(s: &SettingLine) -> SettingJson {
     SettingJson { name: s.name, value: s.value.clone(), default: s.default, changed: s.changed, remark }
 }
 
-fn own(own: &CallHistory, now: Time) -> OwnJson {
-    let stats = own_stats(own);
-    let age = |at: Option<Time>| at.map(|at| seconds(now - at));
+fn own_calls(own: &OwnCalls) -> OwnJson {
     OwnJson {
         call: call_name(Call::CriList),
-        calls: own.done.len(),
-        failed: stats.failed,
-        first: json_time(own.done.front().map(|t| t.at)),
-        last: own.done.back().copied().map(timing),
-        worst: stats.worst.map(timing),
-        mean_seconds: stats.mean_seconds,
-        in_flight_since: json_time(own.in_flight),
-        in_flight_seconds: age(own.in_flight),
+        calls: own.count,
+        failed: own.failed,
+        first: json_time(own.first.map(|c| c.at)),
+        last: own.last.map(own_call),
+        worst: own.worst.map(own_call),
+        mean_seconds: own.mean,
+        in_flight_since: json_time(own.in_flight_since),
+        in_flight_seconds: own.in_flight_for.map(seconds),
         unanswered_since: json_time(own.unanswered_since),
-        unanswered_seconds: age(own.unanswered_since),
+        unanswered_seconds: own.unanswered_for.map(seconds),
     }
 }
 
-fn timing(t: CallTiming) -> TimingJson {
-    TimingJson { at: JsonTime(t.at), took_seconds: t.took_us as f64 / 1e6, ok: t.ok }
+fn own_call(call: OwnCall) -> TimingJson {
+    TimingJson { at: JsonTime(call.at), took_seconds: call.seconds, ok: call.ok }
 }
 
 fn seconds(span: TimeDelta) -> f64 {
-    span.max(TimeDelta::zero()).num_milliseconds() as f64 / 1000.0
+    span.num_milliseconds() as f64 / 1000.0
 }
 
 fn quantile(value: Option<(f64, bool)>) -> Option<QuantileJson> {
@@ -274,7 +260,7 @@ fn window(w: &RelistWindow) -> WindowJson {
         from: JsonTime(w.from),
         to: JsonTime(w.to),
         relists: w.relists,
-        per_second: rate(w),
+        per_second: relist_rate(w),
         mean_seconds: w.mean,
         p50: quantile(w.p50),
         p90: quantile(w.p90),

@@ -1,9 +1,8 @@
-//! Owns the document `PodList`.
-//! It must not name a field otherwise than `docs/json.md` does.
+//! The document `PodList`.
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, EvidenceJson, JsonTime, NodeContext, json_time, known, node_context};
+use super::json::{DocumentHead, EvidenceJson, JsonTime, NodeSummary, json_time, known, node_summary};
 use crate::objects::LeftOut;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPosition, LocatedPod, Next, StageProgress};
@@ -16,7 +15,7 @@ pub struct PodList {
     #[serde(flatten)]
     head: DocumentHead,
     #[serde(flatten)]
-    around: NodeContext,
+    around: NodeSummary,
     counts: Counts,
     pods: Vec<PodJson>,
 }
@@ -119,7 +118,7 @@ pub fn pods_json(moment: &NodeView, rows: &[Row]) -> PodList {
     let (pods, failing, slow, moving) = moment.header().pods;
     PodList {
         head: DocumentHead::new("PodList", moment),
-        around: node_context(moment),
+        around: node_summary(moment),
         counts: Counts { pods, failing, slow, moving },
         pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row, moment.now))).collect(),
     }
@@ -142,14 +141,14 @@ pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
         qos: known(&detail.qos),
         node: known(&row.node),
         ip: known(&detail.ip),
-        owner: said(&detail.owner),
+        owner: non_empty(&detail.owner),
         is_static: detail.is_static,
         trouble: detail.row.health.name(),
         stage: place.stage.name(),
         stage_state: place.state.name(),
         stage_since: json_time(place.since),
         reason: known(&place.reason),
-        why: said(&row.why),
+        why: non_empty(&row.why),
         cause: known(&row.cause),
         next: place.next.map(NextJson::from),
         stages: place.stages.iter().map(stage).collect(),
@@ -159,10 +158,10 @@ pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
 }
 
 fn words(sides: &SourceWords) -> WordsJson {
-    WordsJson { api: said(&sides.api), kubelet: said(&sides.kubelet), runtime: said(&sides.runtime) }
+    WordsJson { api: non_empty(&sides.api), kubelet: non_empty(&sides.kubelet), runtime: non_empty(&sides.runtime) }
 }
 
-fn said(text: &str) -> Option<String> {
+fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 

@@ -1,13 +1,12 @@
-//! Owns the documents of a watch: one JSON object a line, `PodChange` and `NodeChange`.
-//! It must not name a field otherwise than `docs/json.md` does.
+//! The documents of `--watch`, one JSON object per line: `PodChange` and `NodeChange`.
 
 use serde::Serialize;
 
-use super::json::{DocumentHead, NodeContext, node_context};
+use super::json::{DocumentHead, NodeSummary, node_summary};
 use super::json_pods::{self, PodJson};
 use crate::view::{NodeView, RowChange};
 
-/// One pod whose row is told again.
+/// One pod whose row changed.
 #[derive(Debug, Serialize)]
 pub struct PodChange {
     #[serde(flatten)]
@@ -22,7 +21,7 @@ pub struct NodeChange {
     #[serde(flatten)]
     head: DocumentHead,
     #[serde(flatten)]
-    around: NodeContext,
+    around: NodeSummary,
 }
 
 /// The document of one change.
@@ -36,5 +35,5 @@ pub fn pod_change(moment: &NodeView, change: &RowChange) -> PodChange {
 
 /// The document of what surrounds the pods.
 pub fn node_change(moment: &NodeView) -> NodeChange {
-    NodeChange { head: DocumentHead::new("NodeChange", moment), around: node_context(moment) }
+    NodeChange { head: DocumentHead::new("NodeChange", moment), around: node_summary(moment) }
 }

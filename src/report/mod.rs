@@ -1,5 +1,4 @@
-//! Owns what the commands print of a moment: tables, plain text and JSON.
-//! It must not compute anything that the screen could not show too, nor write anywhere: it makes strings.
+//! The output of the commands: tables, text and JSON, formatted from the view.
 
 mod columns;
 mod doctor;
@@ -38,7 +37,7 @@ pub use table::{PodLines, TableDetail, pods_table};
 
 use crate::view::{Filter, NodeView, Row, Sort};
 
-/// Rows that a filter accepts, in the order that is asked for.
+/// Rows that a filter accepts, in the requested order.
 pub fn shown(moment: &NodeView, filter: &Filter, sort: Sort) -> Vec<Row> {
     moment.chosen(filter, sort).into_iter().filter_map(|i| moment.rows().get(i).cloned()).collect()
 }

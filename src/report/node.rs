@@ -1,11 +1,12 @@
-//! Owns the report on the node as text: what is wrong first, then what it has left, then who would die first.
-//! It must not hide that something is not known.
+//! The node report as text.
 
 use super::columns::{Align, Columns};
 use crate::objects::Quantity;
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim, amount_text, bytes, clock};
+use crate::view::{
+    CertificateState, EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim, amount_text, bytes, clock, percent,
+};
 
 /// Pods printed of each order.
 const PODS: usize = 10;
@@ -22,18 +23,18 @@ pub fn node_text(moment: &NodeView) -> String {
     out.push_str(&conditions(&view, moment));
     out.push_str("\nRESOURCES\n");
     out.push_str(&resources(&view));
-    out.push_str("\nEVICTION THRESHOLDS, THE NEAREST FIRST\n");
+    out.push_str("\nEVICTION THRESHOLDS, NEAREST FIRST\n");
     out.push_str(&thresholds(&view));
     out.push_str("\nFILE SYSTEMS AND PRESSURE\n");
     out.push_str(&disks(&view));
-    out.push_str("\nEVICTED FIRST WHEN MEMORY IS SHORT\n");
+    out.push_str("\nEVICTION ORDER (MEMORY)\n");
     out.push_str(&order(&view.eviction, view.knows_use()));
-    out.push_str("\nKILLED FIRST BY THE KERNEL\n");
+    out.push_str("\nOOM-KILL ORDER\n");
     out.push_str(&order(&view.kernel, true));
-    out.push_str("\nPROCESSORS, THE BUSIEST FIRST\n");
+    out.push_str("\nCPU USAGE, HIGHEST FIRST\n");
     out.push_str(&busy(&view));
-    out.push_str("\nRUNTIME, OUT OF MEMORY, CERTIFICATES\n");
-    out.push_str(&others(&view, moment));
+    out.push_str("\nRUNTIME CONDITIONS, OOM KILLS, KUBELET CERTIFICATES\n");
+    out.push_str(&others(&view));
     out
 }
 
@@ -49,18 +50,21 @@ fn conditions(view: &NodeDetail, moment: &NodeView) -> String {
             c.message.one_line().into_owned(),
         ]);
     }
-    let mut out =
-        if view.conditions.is_empty() { "  no source shows the node object\n".into() } else { table.render(None) };
+    let mut out = if view.conditions.is_empty() {
+        "  no data: no source of the node object\n".into()
+    } else {
+        table.render(None)
+    };
     if !view.taints.is_empty() {
         out.push_str(&format!("taints: {}\n", view.taints.join(", ")));
     }
     if let Some(life) = &view.lease {
         let left = life.not_ready_at - moment.now;
         let when = match life.is_unknown {
-            true => "; the cluster calls the node Unknown".to_owned(),
+            true => "; the node is Unknown to the cluster".to_owned(),
             false if life.lease.expired.is_none() => String::new(),
             false if left > TimeDelta::zero() => format!("; NotReady in {} unless it is renewed", human_duration(left)),
-            false => "; NotReady is due".to_owned(),
+            false => "; NotReady now".to_owned(),
         };
         out.push_str(&format!("{}{when}\n", life.lease.text));
     }
@@ -69,11 +73,11 @@ fn conditions(view: &NodeDetail, moment: &NodeView) -> String {
 
 fn resources(view: &NodeDetail) -> String {
     if view.resources.is_empty() {
-        return "  what the node has is not known\n".into();
+        return "  node capacity unknown\n".into();
     }
     let names = ["CAPACITY", "ALLOCATABLE", "REQUESTED", "SHARE", "LIMITS", "IN-USE"].map(|n| (n, Align::Right));
     let mut table = Columns::new(std::iter::once(("RESOURCE", Align::Left)).chain(names));
-    let share = |r: &ResourceLine| r.requested.share_of(r.allocatable).map(percent).unwrap_or_default();
+    let share = |r: &ResourceLine| r.requested_share().map(percent).unwrap_or_default();
     for r in &view.resources {
         table.row([
             r.resource.name().to_owned(),
@@ -108,7 +112,7 @@ fn thresholds(view: &NodeDetail) -> String {
         ]);
     }
     let assumed = view.thresholds.iter().any(|t| t.assumed);
-    let note = if assumed { "(the defaults: the kubelet's settings were not read)\n" } else { "" };
+    let note = if assumed { "(defaults: the kubelet's settings were not read)\n" } else { "" };
     format!("{}{note}", table.render(None))
 }
 
@@ -120,15 +124,15 @@ fn setting(t: &EvictionThreshold) -> String {
 fn away(t: &EvictionThreshold, amount: impl Fn(Quantity) -> String) -> String {
     let share = t.margin_share().map(|s| format!(" ({})", percent(s))).unwrap_or_default();
     match t.margin() {
-        Some(margin) if margin < Quantity::ZERO => format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)),
+        Some(margin) if margin < Quantity::ZERO => format!("crossed by {}{share}", amount(Quantity::ZERO - margin)),
         Some(margin) => format!("{}{share}", amount(margin)),
-        None => t.condition_text().unwrap_or_else(|| "not known".into()),
+        None => t.condition_text().unwrap_or_else(|| "no data".into()),
     }
 }
 
 fn disks(view: &NodeDetail) -> String {
     if view.sampled_at.is_none() {
-        return format!("  not known: {}\n", view.unavailable);
+        return format!("  {}\n", view.unavailable);
     }
     let mut out = String::new();
     for disk in &view.disks {
@@ -162,7 +166,7 @@ fn order(all: &[Victim], knows_use: bool) -> String {
         let over = match v.over {
             Some(true) => "yes",
             Some(false) => "no",
-            None => "not-known",
+            None => "unknown",
         };
         table.row([
             format!("{}/{}", v.namespace, v.name),
@@ -178,14 +182,14 @@ fn order(all: &[Victim], knows_use: bool) -> String {
     let note = if knows_use || all.is_empty() {
         ""
     } else {
-        "(what pods use is not known: only requests and priorities order them)\n"
+        "(usage of pods unknown: ordered by requests and priorities only)\n"
     };
     format!("{}{more}{note}", table.render(None))
 }
 
 fn busy(view: &NodeDetail) -> String {
     if view.busy.is_empty() {
-        return "  what pods use of them is not known: it takes two looks at the machine\n".into();
+        return "  no data: two samples of the machine are needed\n".into();
     }
     let names = ["USES", "SHARE", "REQUEST", "LIMIT"].map(|n| (n, Align::Right));
     let mut table = Columns::new(std::iter::once(("POD", Align::Left)).chain(names).chain([("OVER", Align::Left)]));
@@ -204,30 +208,26 @@ fn busy(view: &NodeDetail) -> String {
     format!("{}{more}", table.render(None))
 }
 
-fn others(view: &NodeDetail, moment: &NodeView) -> String {
+fn others(view: &NodeDetail) -> String {
     let mut out = String::new();
     for c in &view.runtime {
         let why = format!("{} {}", c.reason.one_line(), c.message.one_line());
         out.push_str(&format!("  {}: {} {}\n", c.kind.one_line(), if c.ok { "true" } else { "FALSE" }, why.trim()));
     }
     if let Some(count) = view.oom_kills {
-        out.push_str(&format!("  processes killed for lack of memory since boot: {count}\n"));
+        out.push_str(&format!("  processes OOM-killed since boot: {count}\n"));
     }
     for kill in &view.kills {
         out.push_str(&format!("  {} {} {}\n", clock(kill.at), kill.pod.one_line(), kill.text.one_line()));
     }
     for c in &view.certificates {
-        let left = c.certificate.ends - moment.now;
-        let when = match left > TimeDelta::zero() {
-            true => format!("ends in {}", human_duration(left)),
-            false => format!("ENDED {} ago", human_duration(-left)),
+        let state = c.state();
+        let when = match state {
+            CertificateState::Expired => format!("EXPIRED {} ago", human_duration(-c.left)),
+            _ => format!("expires in {}", human_duration(c.left)),
         };
-        let late = if c.late && left > TimeDelta::zero() { ", should have been renewed by now" } else { "" };
+        let late = if state == CertificateState::RenewalLate { ", renewal overdue" } else { "" };
         out.push_str(&format!("  {}: {when}{late}\n", c.certificate.path.one_line()));
     }
-    if out.is_empty() { "  nothing is known of them\n".into() } else { out }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+    if out.is_empty() { "  no data\n".into() } else { out }
 }

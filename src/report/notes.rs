@@ -1,16 +1,15 @@
-//! Owns what must be said beside a table and would make it hard to search: the node's faults, and sources that say nothing.
-//! It must not repeat what a row says.
+//! Notes for standard error: the node's faults, failing sources, omitted data.
 
 use std::collections::BTreeSet;
 
 use crate::objects::LeftOut;
 use crate::observation::{Source, SourceState};
-use crate::view::NodeView;
+use crate::view::{NodeView, plural};
 
 /// Objects named that hold more than is kept.
 const OBJECTS: usize = 8;
 
-/// One sentence, and what it is about in words that stay the same while it is so; without them it is told once only.
+/// One sentence, and its subject in words that stay the same while it holds; a note without a subject is printed once only.
 struct Note {
     about: String,
     text: String,
@@ -21,7 +20,7 @@ pub fn notes(moment: &NodeView) -> Vec<String> {
     all(moment).into_iter().map(|note| note.text).collect()
 }
 
-/// Remembers what was said, so that each thing is said once when it begins and once when it is over.
+/// Remembers the notes of the last view: each is printed once when it starts to hold and once when it is over.
 #[derive(Debug)]
 pub struct NoteChanges {
     known: BTreeSet<String>,
@@ -29,7 +28,7 @@ pub struct NoteChanges {
 }
 
 impl NoteChanges {
-    /// Nothing was said; with `once` also what sources are missing is, in the first moment.
+    /// No notes so far; with `once` the missing sources are a note of the first view.
     pub fn new(once: bool) -> Self {
         Self { known: BTreeSet::new(), once }
     }
@@ -59,7 +58,7 @@ fn all(moment: &NodeView) -> Vec<Note> {
         header.faults.iter().map(|fault| Note { about: fault.about.clone(), text: fault.to_string() }).collect();
     let plain = |text: String| Note { about: text.clone(), text };
     if matches!(header.ready, "NotReady" | "Unknown") {
-        notes.push(plain(format!("the node is {}", header.ready)));
+        notes.push(plain(format!("node is {}", header.ready)));
     }
     notes.extend(header.conditions.into_iter().map(|c| plain(format!("node condition {c}"))));
     for source in &header.sources {
@@ -70,20 +69,23 @@ fn all(moment: &NodeView) -> Vec<Note> {
     }
     for source in header.sources.iter().filter(|s| s.unreadable > 0) {
         let name = source.source.name();
-        let text = format!("{name}: {} objects could not be read, and are not shown", source.unreadable);
+        let text = format!("{name}: {}, not shown", plural(source.unreadable, "unreadable object"));
         notes.push(Note { about: format!("{name} has unreadable objects"), text });
     }
     notes.extend(header.unverified.into_iter().map(|who| plain(format!("{who}: TLS not verified"))));
     for dropped in header.sources.iter().filter(|s| s.dropped > 0) {
         let name = dropped.source.name();
         let what = if dropped.source == Source::ApiEvents { "older events" } else { "lines" };
-        let text = format!("{name}: {} {what} were dropped", dropped.dropped);
+        let text = format!("{name}: {} {what} dropped", dropped.dropped);
         notes.push(Note { about: format!("{name} drops {what}"), text });
     }
     notes.extend(left_out(moment).into_iter().map(plain));
     let missing: Vec<&str> = Source::ALL.into_iter().filter(|s| is_missing(moment, *s)).map(Source::name).collect();
     if !missing.is_empty() {
-        notes.push(Note { about: String::new(), text: format!("nothing is known from {}", missing.join(", ")) });
+        notes.push(Note {
+            about: String::new(),
+            text: format!("not in this input: {} (`doctor` lists details)", missing.join(", ")),
+        });
     }
     notes
 }
@@ -101,7 +103,7 @@ fn left_out(moment: &NodeView) -> Vec<String> {
         .collect();
     let more = notes.len().saturating_sub(OBJECTS);
     notes.truncate(OBJECTS);
-    notes.extend((more > 0).then(|| format!("parts of {more} more objects left out")));
+    notes.extend((more > 0).then(|| format!("parts of {} left out", plural(more, "more object"))));
     notes
 }
 

@@ -1,17 +1,16 @@
-//! Owns the lines of `pleg --watch`: how PLEG does, in the manner of vmstat.
-//! It must not print a line that says the same as the one before.
+//! The lines of `pleg --watch`, in the style of vmstat.
 
 use super::columns::{Align, Columns};
-use super::pleg::{per_second, quantile, rate};
+use super::pleg::per_second;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::thresholds::{METRICS_PERIOD, METRICS_STALE};
 use crate::time::TimeDelta;
-use crate::view::{NodeView, PlegView, clock, milliseconds};
+use crate::view::{NodeView, PlegVerdict, PlegView, clock, milliseconds, quantile, relist_rate};
 
-/// Shortest time between two lines that only our own calls are news of, seconds: as often as the metrics are read.
-const OWN_S: i64 = 10;
-/// The same while the metrics are read: their next page is a line anyhow.
-const BESIDE_METRICS_S: i64 = 15;
+/// Shortest time between two lines for which only our own calls are new, while the metrics are read: their next page is a
+/// line anyway.
+const WITH_METRICS: TimeDelta = TimeDelta::seconds(15);
 
 /// Remembers the last line.
 #[derive(Debug, Default)]
@@ -23,10 +22,10 @@ pub struct PlegLines {
 #[derive(Clone, Copy, Debug)]
 struct LastLine {
     at: Time,
-    verdict: &'static str,
+    verdict: PlegVerdict,
     /// End of the newest window.
     window: Option<Time>,
-    /// That window was not told before.
+    /// That window has not been printed before.
     fresh: bool,
 }
 
@@ -34,11 +33,11 @@ impl PlegLines {
     /// True when `moment` has news, which is remembered.
     pub fn needs_line(&mut self, moment: &NodeView) -> bool {
         let (pleg, now) = (moment.pleg(), moment.now);
-        let (verdict, window) = (pleg.verdict(now), pleg.windows.last().map(|w| w.to));
+        let (verdict, window) = (pleg.verdict, pleg.windows.last().map(|w| w.to));
         let news = self.last.is_none_or(|last| {
-            let own = pleg.own.in_flight.is_some() || pleg.own.done.back().is_some_and(|done| done.at > last.at);
+            let own = pleg.own.in_flight_since.is_some() || pleg.own.last.is_some_and(|call| call.at > last.at);
             let beside = window.is_some() && !pleg.stale && pleg.own.unanswered_since.is_none();
-            let due = now - last.at >= TimeDelta::seconds(if beside { BESIDE_METRICS_S } else { OWN_S });
+            let due = now - last.at >= if beside { WITH_METRICS } else { METRICS_PERIOD };
             last.verdict != verdict || last.window != window || due && own
         });
         if news {
@@ -51,8 +50,8 @@ impl PlegLines {
     /// When there may be news by waiting alone: the metrics grow old, a call stays without an answer.
     pub fn wake(&self, moment: &NodeView) -> Option<Time> {
         let pleg = moment.pleg();
-        let stale = pleg.scraped_at.map(|at| at + TimeDelta::seconds(crate::view::METRICS_STALE_S + 1));
-        let own = pleg.own.in_flight.and(self.last).map(|last| last.at + TimeDelta::seconds(OWN_S));
+        let stale = pleg.scraped_at.map(|at| at + METRICS_STALE + TimeDelta::seconds(1));
+        let own = pleg.own.in_flight_since.and(self.last).map(|last| last.at + METRICS_PERIOD);
         stale.into_iter().chain(own).filter(|at| *at > moment.now).min()
     }
 
@@ -62,12 +61,12 @@ impl PlegLines {
         let head = [("TIME", Align::Left), ("VERDICT", Align::Left)].into_iter().chain(names);
         let mut table = Columns::new(head);
         let pleg = moment.pleg();
-        let mut cells = vec![clock(moment.now), pleg.verdict(moment.now).to_owned(), own(&pleg, moment.now)];
-        // A window is told once, or it would be taken for the one of now.
+        let mut cells = vec![clock(moment.now), pleg.verdict.name().to_owned(), own(&pleg)];
+        // Each window is printed once, so that it is not read as the present.
         match pleg.windows.last().filter(|_| self.last.is_some_and(|last| last.fresh)) {
             Some(w) => cells.extend([
                 w.relists.to_string(),
-                per_second(rate(w)),
+                per_second(relist_rate(w)),
                 w.mean.map(milliseconds).unwrap_or_default(),
                 quantile(w.p50),
                 quantile(w.p99),
@@ -81,12 +80,11 @@ impl PlegLines {
     }
 }
 
-/// How long our own call has had no answer, else how long the last took.
-fn own(pleg: &PlegView, now: Time) -> String {
-    let waits = pleg.own.unanswered_since.filter(|since| now - *since >= TimeDelta::seconds(1));
-    match (waits, pleg.own.done.back()) {
-        (Some(since), _) => format!("waits {}", human_duration(now - since)),
-        (None, Some(last)) => milliseconds(last.took_us as f64 / 1e6),
+/// How long no call of ours has returned, else how long the last one took.
+fn own(pleg: &PlegView) -> String {
+    match (pleg.own.waiting_for(), pleg.own.last) {
+        (Some(waited), _) => format!("waits {}", human_duration(waited)),
+        (None, Some(last)) => milliseconds(last.seconds),
         (None, None) => String::new(),
     }
 }

@@ -1,12 +1,11 @@
-//! Owns the table of pods: one line a pod, in the manner of `kubectl get pods`, and the lines of a watch below it.
-//! It must not print anything but the table: what else is to be said are notes.
+//! The pod table, in the style of `kubectl get pods`, and the lines of `pods --watch`.
 
 use super::columns::{Align, Columns};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;
 use crate::view::{ChangeKind, NodeView, Row, RowChange, clock};
 
-/// How much of a pod a line tells.
+/// Columns of the pod table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableDetail {
     /// Why is cut to the terminal.
@@ -42,7 +41,7 @@ impl PodLines {
         Self { detail, width: width.filter(|_| detail == TableDetail::Table), widths: Vec::new() }
     }
 
-    /// One line for each change; with `timed` the time comes first, for what is not told as it happens.
+    /// One line per change; with `timed` the time comes first, for output that is not live.
     pub fn lines(&mut self, changes: Vec<RowChange>, now: Time, timed: bool) -> String {
         if changes.is_empty() {
             return String::new();
@@ -54,7 +53,7 @@ impl PodLines {
             match what {
                 ChangeKind::Gone => {
                     (row.in_stage, row.next) = Default::default();
-                    row.reason = "no source shows it any more".into();
+                    row.reason = "no longer reported by any source".into();
                 }
                 ChangeKind::Left if row.reason.is_empty() && !row.health.is_failing() => {
                     row.reason = "no longer failing or slow".into()

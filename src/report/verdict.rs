@@ -1,72 +1,64 @@
-//! Owns the sentence with which a PLEG report begins.
-//! It must not decide how PLEG is: the view has decided that.
+//! The sentences about PLEG's verdict.
 
-use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{NodeView, PlegView, clock, milliseconds};
+use crate::view::{NodeView, PlegVerdict, PlegView, age, clock, milliseconds, plural};
 
-/// What is said of PLEG, in one sentence that names the numbers it rests on.
-pub fn sentence(moment: &NodeView, pleg: &PlegView) -> String {
-    let now = moment.now;
-    let age = pleg.last_seen_age.map(human_duration).unwrap_or_default();
-    match pleg.verdict(now) {
-        "hanging" => {
-            let waited = pleg.unanswered_for(now).map(human_duration).unwrap_or_default();
-            format!(
-                "the container runtime has not answered ListPodSandbox and ListContainers for {waited}; \
-                 the kubelet's relist waits for the same two calls"
-            )
+/// The verdict on PLEG in one sentence, with the numbers behind it.
+pub fn sentence(view: &NodeView, pleg: &PlegView) -> String {
+    let duration = |span: Option<TimeDelta>| span.map(human_duration).unwrap_or_default();
+    let waited = duration(pleg.own.unanswered_for);
+    match pleg.verdict {
+        PlegVerdict::Hanging => format!(
+            "the container runtime has not responded to ListPodSandbox and ListContainers for {waited}; the kubelet's \
+             relist makes the same calls and hangs too"
+        ),
+        PlegVerdict::Down => {
+            format!("the container runtime has been unreachable for {waited}; the kubelet's relists fail too")
         }
-        "down" => {
-            let waited = pleg.unanswered_for(now).map(human_duration).unwrap_or_default();
-            format!("the container runtime cannot be reached for {waited}; the kubelet's relists fail at once too")
-        }
-        "silent" => format!(
-            "no relist has begun for {age}, the kubelet calls PLEG unhealthy after {} and the node goes NotReady",
+        PlegVerdict::Silent => format!(
+            "no relist has started for {}; after {} the kubelet reports PLEG as unhealthy and the node becomes NotReady",
+            duration(pleg.last_seen_age),
             human_duration(pleg.threshold)
         ),
-        "stale" => format!("the kubelet's metrics were last read {}: nothing is known of now", read(pleg, now)),
-        "slow" | "ok" => of_last_window(pleg, &age),
-        _ if pleg.scraped_at.is_some() => "one page of metrics was read, and it takes two to tell a rate".into(),
-        _ => "the kubelet's metrics have not been read".into(),
+        PlegVerdict::Stale => format!("the kubelet's metrics are stale: last read {}", last_read(view, pleg)),
+        PlegVerdict::Slow | PlegVerdict::Ok => of_last_window(pleg),
+        PlegVerdict::Unknown if pleg.scraped_at.is_some() => {
+            "two reads of the kubelet's metrics are needed to compute a rate; only one is available".into()
+        }
+        PlegVerdict::Unknown => "the kubelet's metrics have not been read".into(),
     }
 }
 
-/// Since when the page of metrics has had no answer, as a line; None while it answers.
-pub fn metrics_silent(moment: &NodeView, pleg: &PlegView) -> Option<String> {
-    let now = moment.now;
-    let facts = moment.snapshot.sources.get(&Source::KubeletMetrics)?;
-    match facts.unanswered_since() {
-        Some(since) if now - since >= TimeDelta::seconds(1) => {
-            let waited = human_duration(now - since);
-            Some(format!("the kubelet's metrics have not answered for {waited} (last read {})", read(pleg, now)))
+/// A line about metrics that are unreadable or stale; None while they are read.
+pub fn stale_metrics(view: &NodeView, pleg: &PlegView) -> Option<String> {
+    let read = last_read(view, pleg);
+    match pleg.metrics_unanswered_for {
+        Some(waited) => {
+            Some(format!("no response with the kubelet's metrics for {} (last read {read})", human_duration(waited)))
         }
-        _ if pleg.stale && pleg.scraped_at.is_some() => {
-            Some(format!("the kubelet's metrics are old: last read {}", read(pleg, now)))
+        None if pleg.stale && pleg.scraped_at.is_some() => {
+            Some(format!("the kubelet's metrics are stale: last read {read}"))
         }
-        _ => None,
+        None => None,
     }
 }
 
-fn read(pleg: &PlegView, now: Time) -> String {
-    pleg.scraped_at.map_or_else(
-        || "never".into(),
-        |at| format!("{} ago, at {}", human_duration((now - at).max(TimeDelta::zero())), clock(at)),
-    )
+fn last_read(view: &NodeView, pleg: &PlegView) -> String {
+    pleg.scraped_at.map_or_else(|| "never".into(), |at| format!("{} ago, at {}", age(view.now, at), clock(at)))
 }
 
-fn of_last_window(pleg: &PlegView, age: &str) -> String {
+fn of_last_window(pleg: &PlegView) -> String {
     let Some(window) = pleg.windows.last() else { return String::new() };
-    let mut text = format!("{} relists from {} to {}", window.relists, clock(window.from), clock(window.to));
+    let mut text = format!("{} from {} to {}", plural(window.relists, "relist"), clock(window.from), clock(window.to));
     if let Some(mean) = window.mean {
         text.push_str(&format!(", mean {}", milliseconds(mean)));
     }
     if window.beyond > 0 {
         text.push_str(&format!(", {} of them longer than 10s", window.beyond));
     }
-    if !age.is_empty() {
-        text.push_str(&format!("; the last that is known began {age} ago"));
+    if let Some(age) = pleg.last_seen_age {
+        text.push_str(&format!("; the last known relist started {} ago", human_duration(age)));
     }
     text
 }

@@ -5,19 +5,18 @@ use ratatui::text::Line;
 
 use super::sections::{nothing, number, table, text, title};
 use super::theme::{Role, Theme};
-use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+use crate::view::{KubeletView, clock, is_slow_operation, milliseconds, quantile};
 
 /// The section.
 pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = view.pleg.windows.last().map(|w| format!("{} to {}, slowest first", clock(w.from), clock(w.to)));
     let mut lines = vec![title("RUNTIME OPERATIONS", &note.unwrap_or_default(), cells, theme)];
-    if view.operations.is_empty() {
-        lines.extend(nothing("none in the last window, or the kubelet's metrics do not tell", cells, theme));
+    if view.pleg.operations.is_empty() {
+        lines.extend(nothing("none in the last window, or no kubelet metrics", cells, theme));
         return lines;
     }
     let row = |o: &crate::model::OperationWindow| {
-        // A pull takes its time.
-        let slow = o.mean.is_some_and(|m| m >= SLOW_S) && o.name != "pull_image";
+        let slow = is_slow_operation(o);
         let (errors, role) = (o.errors, if slow { Role::Slow } else { Role::Plain });
         let errors = number(errors.to_string()).role(if errors > 0 { Role::Trouble } else { Role::Muted });
         vec![
@@ -31,7 +30,7 @@ pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'stati
             text(if slow { "slow" } else { "" }).role(role),
         ]
     };
-    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "EVER", ""];
-    lines.extend(table(&head, view.operations.iter().map(row).collect(), cells, theme));
+    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "TOTAL ERR", ""];
+    lines.extend(table(&head, view.pleg.operations.iter().map(row).collect(), cells, theme));
     lines
 }

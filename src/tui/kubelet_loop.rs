@@ -1,25 +1,20 @@
 //! Owns what feeds the kubelet's sync loop, and what comes out of it: pod workers by state, and how long pods take to start.
 //! It must not draw a feed as well of which nothing is known.
 
-use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
 
 use super::cells::{fit, width, wrap};
 use super::sections::{nothing, number, said, table, text, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
-use crate::pipeline::human_duration;
-use crate::view::{ChannelHealth, KubeletView, LoopChannel, milliseconds, quantile};
+use crate::view::{ChannelHealth, KubeletView, LoopChannel, age, milliseconds, quantile};
 
 /// Feeds of the loop.
 pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let ago = |at: Time| human_duration((now - at).max(TimeDelta::zero()));
     let mut notes = Vec::new();
-    notes.extend(view.started.map(|at| format!("kubelet started {} ago", ago(at))));
+    notes.extend(view.started.map(|at| format!("kubelet started {} ago", age(now, at))));
     notes.extend(
-        view.health
-            .as_ref()
-            .map(|(at, ok, _)| format!("healthz {} {} ago", if *ok { "ok" } else { "failed" }, ago(*at))),
+        view.healthz.as_ref().map(|h| format!("healthz {} {} ago", if h.ok { "ok" } else { "failed" }, age(now, h.at))),
     );
     let mut lines = vec![title("SYNC LOOP", &notes.join("; "), cells, theme)];
     let names = view.channels.iter().map(|f| width(f.name)).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Owns PLEG at length: the last 15 minutes, its age against the threshold, and our own timing of the same calls.
 //! It must not show an interpolated figure without its mark.
 
-use crate::time::TimeDelta;
+use crate::thresholds::SLOW_OPERATION_S;
 use ratatui::text::{Line, Span};
 
 use super::pleg::sparkline;
@@ -9,7 +9,7 @@ use super::sections::{bar, said, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+use crate::view::{KubeletView, clock, is_slow, milliseconds, plural, quantile};
 
 /// Cells of the bar of age.
 const BAR: usize = 12;
@@ -18,88 +18,89 @@ const SPARK: usize = 90;
 
 /// The section.
 pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let (pleg, relists) = (&view.pleg, &view.relists);
-    let verdict = pleg.verdict(now);
-    let role = match verdict {
-        "ok" => Role::Good,
-        "slow" | "stale" => Role::Slow,
-        "unknown" => Role::Muted,
-        _ => Role::Trouble,
-    };
+    let pleg = &view.pleg;
+    let relists = &pleg.relists;
     let mut head = title("PLEG", "", cells, theme);
-    head.spans.push(Span::styled(format!("  {verdict}"), theme.style(role)));
+    head.spans.push(Span::styled(format!("  {}", pleg.verdict.name()), theme.style(theme.verdict(pleg.verdict))));
     let mut lines = vec![head];
     let stale = if pleg.stale { Role::Muted } else { Role::Plain };
     if let Some(span) = relists.span {
-        let rate = relists.rate.map(|r| format!(", {r:.2} a second")).unwrap_or_default();
+        let rate = relists.rate.map(|r| format!(", {r:.2}/s")).unwrap_or_default();
         let mean = relists.mean.map(|m| format!(", mean {}", milliseconds(m))).unwrap_or_default();
         let worst = relists.worst.map(|(m, at)| format!(", worst window {} at {}", milliseconds(m), clock(at)));
-        let words =
-            format!("{}: {} relists{rate}{mean}{}", human_duration(span), relists.count, worst.unwrap_or_default());
-        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_S) { Role::Slow } else { stale };
+        let words = format!(
+            "{}: {}{rate}{mean}{}",
+            human_duration(span),
+            plural(relists.count, "relist"),
+            worst.unwrap_or_default()
+        );
+        let role = if is_slow(relists.worst.map(|(mean, _)| mean)) { Role::Slow } else { stale };
         lines.extend(said(&words, role, cells, theme));
         let spark = sparkline(&pleg.windows, now, cells.saturating_sub(22).clamp(8, SPARK));
         lines.push(Line::raw(format!("  -15m {spark} now")));
     }
     if let Some(w) = pleg.windows.last() {
-        let mean = w.mean.map_or_else(|| "no relist ended".into(), |m| format!("mean {}", milliseconds(m)));
+        let mean = w.mean.map_or_else(|| "no relist finished".into(), |m| format!("mean {}", milliseconds(m)));
         let words = format!(
-            "last window {} to {}: {} relists, {mean}, p50 {}, p90 {}, p99 {}",
+            "last window {} to {}: {}, {mean}, p50 {}, p90 {}, p99 {}",
             clock(w.from),
             clock(w.to),
-            w.relists,
+            plural(w.relists, "relist"),
             quantile(w.p50),
             quantile(w.p90),
             quantile(w.p99)
         );
-        let role = if w.mean.is_some_and(|m| m >= SLOW_S) { Role::Slow } else { stale };
+        let role = if is_slow(w.mean) { Role::Slow } else { stale };
         lines.extend(said(&words, role, cells, theme));
     } else {
-        lines.extend(said("no two readings of the kubelet's metrics yet", Role::Muted, cells, theme));
+        lines.extend(said("no data yet: two reads of the kubelet's metrics are needed", Role::Muted, cells, theme));
     }
     if relists.beyond + relists.discarded > 0 {
-        let words = format!("{} relists longer than 10s, {} events discarded", relists.beyond, relists.discarded);
+        let words = format!(
+            "{} longer than 10s, {} discarded",
+            plural(relists.beyond, "relist"),
+            plural(relists.discarded, "event")
+        );
         lines.extend(said(&words, Role::Trouble, cells, theme));
     }
-    if let Some(age) = pleg.last_seen_age {
-        let share = age.num_milliseconds() as f64 / pleg.threshold.num_milliseconds().max(1) as f64;
+    if let (Some(age), Some(share)) = (pleg.last_seen_age, pleg.last_seen_share()) {
         let role = if share >= 1.0 { Role::Trouble } else { stale };
         let words = format!(
-            "last seen {} ago of {} {}; a relist is slow from {} on",
+            "last relist {} ago, unhealthy at {} {}; relists above {} count as slow",
             human_duration(age),
             human_duration(pleg.threshold),
             bar(share, BAR),
-            milliseconds(SLOW_S)
+            milliseconds(SLOW_OPERATION_S)
         );
         lines.extend(said(&words, role, cells, theme));
     }
-    lines.extend(own(view, now, cells, theme));
-    lines.extend(said("~ interpolated inside a bucket, ≥ above the highest", Role::Muted, cells, theme));
+    lines.extend(own(view, cells, theme));
+    let legend = "~ interpolated within a histogram bucket; ≥ above the last bucket bound";
+    lines.extend(said(legend, Role::Muted, cells, theme));
     lines
 }
 
-fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn own(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let own = &view.pleg.own;
     let mut parts = Vec::new();
     let mut role = Role::Plain;
-    if let Some(waits) = view.pleg.unanswered_for(now).filter(|w| *w >= TimeDelta::seconds(1)) {
-        let what = if own.in_flight == own.unanswered_since { "in flight for" } else { "no answer for" };
-        parts.push(format!("{what} {}", human_duration(waits)));
+    if let Some(waited) = own.waiting_for() {
+        let what = if own.is_first_unanswered() { "in flight for" } else { "no response for" };
+        parts.push(format!("{what} {}", human_duration(waited)));
         role = Role::Trouble;
-    } else if own.in_flight.is_some() {
+    } else if own.in_flight_since.is_some() {
         parts.push("one in flight".into());
     }
-    if let Some(last) = own.done.back() {
-        let told = if last.ok { "" } else { " (failed)" };
-        parts.push(format!("last {}{told}", milliseconds(last.took_us as f64 / 1e6)));
-        let mean = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum::<f64>() / own.done.len() as f64;
-        let worst = own.done.iter().max_by_key(|t| t.took_us).unwrap_or(last);
-        parts.push(format!("mean {} of {} calls", milliseconds(mean), own.done.len()));
-        parts.push(format!("worst {} at {}", milliseconds(worst.took_us as f64 / 1e6), clock(worst.at)));
+    if let (Some(last), Some(worst), Some(mean)) = (own.last, own.worst, own.mean) {
+        let failed = if last.ok { "" } else { " (failed)" };
+        parts.push(format!("last {}{failed}", milliseconds(last.seconds)));
+        parts.push(format!("mean {} of {}", milliseconds(mean), plural(own.count, "call")));
+        parts.push(format!("worst {} at {}", milliseconds(worst.seconds), clock(worst.at)));
     }
     if parts.is_empty() {
-        parts.push("none: the runtime's socket is not among the sources".into());
+        parts.push("not measured: no CRI socket in this input".into());
         role = Role::Muted;
     }
-    said(&format!("our own list calls, which a relist pays too: {}", parts.join(", ")), role, cells, theme)
+    let what = "our own ListPodSandbox/ListContainers calls (the same calls a relist makes)";
+    said(&format!("{what}: {}", parts.join(", ")), role, cells, theme)
 }

@@ -4,10 +4,10 @@
 use ratatui::text::Line;
 
 use super::cells::pod_name;
-use super::sections::{Cell, nothing, number, percent, table, text, title};
+use super::sections::{Cell, nothing, number, table, text, title};
 use super::theme::{Role, Theme};
 use crate::objects::{Quantity, Resource};
-use crate::view::{CpuUse, NodeDetail, Victim, amount_text};
+use crate::view::{CpuUse, NodeDetail, Victim, amount_text, percent};
 
 /// Pods shown of each list.
 const SHOWN: usize = 12;

@@ -4,23 +4,19 @@
 use crate::time::TimeDelta;
 use ratatui::text::Line;
 
-use super::sections::{Cell, bar, nothing, number, percent, table, text, title};
+use super::sections::{Cell, bar, nothing, number, table, text, title};
 use super::theme::{Role, Theme};
 use crate::objects::Quantity;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{EvictionThreshold, NodeDetail, ResourceLine, bytes};
+use crate::view::{
+    Distance, EvictionThreshold, Load, NodeDetail, ResourceLine, bytes, is_high_pressure, is_nearly_full, percent,
+};
 
 /// Width from which pods without a limit are told.
 const WIDE: usize = 100;
 /// Cells of a bar.
 const BAR: usize = 6;
-/// From this share on something is marked as nearly full.
-const NEARLY: f64 = 0.9;
-/// A threshold nearer than this share of all is marked.
-const NEAR: f64 = 0.05;
-/// Pressure from which on it is marked, percent of the last 10 s.
-const PRESSED: f64 = 10.0;
 
 /// Resources.
 pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -36,11 +32,11 @@ pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'st
 }
 
 fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
-    let share = r.requested.share_of(r.allocatable);
-    let role = match share {
-        Some(s) if s > 1.0 => Role::Trouble,
-        Some(s) if s >= NEARLY => Role::Slow,
-        _ => Role::Plain,
+    let share = r.requested_share();
+    let role = match r.load() {
+        Load::Over => Role::Trouble,
+        Load::NearlyFull => Role::Slow,
+        Load::Normal => Role::Plain,
     };
     let of = |amount: Quantity, whole: Quantity| amount.share_of(whole).map(percent).unwrap_or_default();
     let both = |amount: Quantity, whole: Quantity| format!("{} {:>3}", r.text(amount), of(amount, whole));
@@ -92,8 +88,7 @@ pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<
     }
     let rows = view.pressure.iter().map(|(kind, p)| {
         let figures = |of: [f64; 3]| of.map(|p| format!("{p:.0}%")).join(" ");
-        let most = p.full.map_or(p.some[0], |full| full[0].max(p.some[0]));
-        let role = if most >= PRESSED { Role::Slow } else { Role::Plain };
+        let role = if is_high_pressure(p) { Role::Slow } else { Role::Plain };
         let full = p.full.map(|full| format!("full {}", figures(full))).unwrap_or_default();
         vec![
             text(format!("pressure {kind}")),
@@ -118,14 +113,14 @@ fn threshold(t: &EvictionThreshold) -> Vec<Cell> {
             (format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)), Role::Trouble)
         }
         (Some(margin), share) => {
-            let near = share.is_some_and(|s| s < NEAR);
+            let near = t.distance() == Distance::Near;
             let share = share.map(|s| format!(" ({})", percent(s))).unwrap_or_default();
             let word = if near { " NEAR" } else { "" };
             (format!("{} away{share}{word}", amount(margin)), if near { Role::Slow } else { Role::Plain })
         }
         (None, _) => {
-            let passed = t.condition.is_some_and(|(_, is)| is);
-            (t.condition_text().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
+            let crossed = t.distance() == Distance::Crossed;
+            (t.condition_text().unwrap_or_default(), if crossed { Role::Trouble } else { Role::Muted })
         }
     };
     vec![
@@ -137,9 +132,8 @@ fn threshold(t: &EvictionThreshold) -> Vec<Cell> {
 
 fn disk(disk: &crate::view::Disk) -> Vec<Cell> {
     let fs = &disk.filesystem;
-    let share = |left: u64, all: u64| if all > 0 { left as f64 / all as f64 } else { 1.0 };
-    let role = |share: f64| if share < 1.0 - NEARLY { Role::Slow } else { Role::Plain };
-    let (room, inodes) = (share(fs.available, fs.size), share(fs.inodes_free, fs.inodes));
+    let role = |free: f64| if is_nearly_full(free) { Role::Slow } else { Role::Plain };
+    let (room, inodes) = (disk.free_share(), disk.free_inodes_share());
     vec![
         text(&disk.role),
         number(bytes(fs.available)).role(role(room)),

@@ -9,10 +9,8 @@ use super::sections::{nothing, number, said, table, text, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{ConditionLine, LeaseOutlook, NodeDetail, NodeFault};
+use crate::view::{CertificateState, ConditionLine, LeaseOutlook, NodeDetail, NodeFault};
 
-/// A certificate that ends so soon is marked, days.
-const SOON_DAYS: i64 = 7;
 /// Kills shown.
 const KILLS: usize = 5;
 
@@ -142,13 +140,13 @@ fn certificates(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'sta
         return lines;
     }
     let row = |c: &crate::view::CertificateLine| {
-        let ended = c.left <= TimeDelta::zero();
-        let left = if ended { "ended" } else { "ends in" };
-        let (mark, role) = match (ended, c.late) {
-            (true, _) => ("ENDED: the kubelet is not let in any more", Role::Trouble),
-            (_, true) => ("it should have been renewed by now", Role::Slow),
-            _ if c.left < TimeDelta::days(SOON_DAYS) => ("soon", Role::Slow),
-            _ => ("", Role::Plain),
+        let state = c.state();
+        let left = if state == CertificateState::Expired { "expired" } else { "expires in" };
+        let (mark, role) = match state {
+            CertificateState::Expired => ("EXPIRED: the API server rejects the kubelet", Role::Trouble),
+            CertificateState::RenewalLate => ("renewal overdue", Role::Slow),
+            CertificateState::ExpiresSoon => ("soon", Role::Slow),
+            CertificateState::Valid => ("", Role::Plain),
         };
         vec![
             text(format!("{left} {}", human_duration(c.left.abs()))).role(role),

@@ -5,7 +5,7 @@
 //! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
 //! ```
 
-use crate::time::TimeDelta;
+use crate::thresholds::{METRICS_HISTORY, METRICS_PERIOD};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -16,13 +16,11 @@ use super::theme::{Role, Theme};
 use crate::model::RelistWindow;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{PlegView, milliseconds, quantile};
+use crate::view::{PlegView, age, milliseconds, quantile, relist_rate};
 
 /// Mean relist at the lowest and the highest level of the sparkline, seconds: a scale that does not move, so that
 /// two nodes, or two moments, look alike only if they are.
 const SCALE: (f64, f64) = (0.002, 10.0);
-/// What the sparkline spans, seconds.
-const SPAN_S: i64 = 900;
 
 /// Draws the line.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
@@ -30,19 +28,15 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
         return;
     }
     let (pleg, now) = (&picture.pleg, picture.header.now);
-    let verdict = pleg.verdict(now);
-    let role = match verdict {
-        "ok" => Role::Good,
-        "silent" | "hanging" | "down" => Role::Trouble,
-        "slow" | "stale" => Role::Slow,
-        _ => Role::Muted,
-    };
+    let verdict = pleg.verdict;
+    let role = theme.verdict(verdict);
     let mut x = put(buffer, area.x, area.y, area.right(), "PLEG ", theme.style(Role::Heading));
-    x = put(buffer, x, area.y, area.right(), verdict, theme.style(role));
+    x = put(buffer, x, area.y, area.right(), verdict.name(), theme.style(role));
     for (text, role) in figures(pleg, now) {
         x = put(buffer, x + 2, area.y, area.right(), &text, theme.style(role));
     }
-    let room = usize::from(area.right().saturating_sub(x + 2)).min(SPAN_S as usize / 10);
+    let room = usize::from(area.right().saturating_sub(x + 2))
+        .min((METRICS_HISTORY.num_seconds() / METRICS_PERIOD.num_seconds()) as usize);
     if room >= 8 {
         put_right(buffer, area, 0, x, &sparkline(&pleg.windows, now, room), theme.style(Role::Plain));
     }
@@ -52,25 +46,23 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
     let mut out = Vec::new();
     let dim = if pleg.stale { Role::Muted } else { Role::Plain };
     if let Some(window) = pleg.windows.last() {
-        let seconds = ((window.to - window.from).num_milliseconds() as f64 / 1000.0).max(0.001);
-        out.push((format!("{:.1}/s", window.relists as f64 / seconds), dim));
+        out.extend(relist_rate(window).map(|rate| (format!("{rate:.1}/s"), dim)));
         out.extend(window.mean.map(|mean| (format!("mean {}", milliseconds(mean)), dim)));
         out.extend(window.p99.map(|p99| (format!("p99 {}", quantile(Some(p99))), dim)));
     }
     if let Some(age) = pleg.last_seen_age {
         let role = if age >= pleg.threshold { Role::Trouble } else { dim };
-        out.push((format!("seen {} of {}", human_duration(age), human_duration(pleg.threshold)), role));
+        let (age, threshold) = (human_duration(age), human_duration(pleg.threshold));
+        out.push((format!("last relist {age} ago (unhealthy at {threshold})"), role));
     }
-    if let Some(at) = pleg.restarted.filter(|at| now - *at < TimeDelta::seconds(SPAN_S)) {
-        out.push((format!("kubelet restarted {} ago", human_duration(now - at)), Role::Slow));
+    if let Some(at) = pleg.restarted.filter(|at| now - *at < METRICS_HISTORY) {
+        out.push((format!("kubelet restarted {} ago", age(now, at)), Role::Slow));
     }
-    let calls = &pleg.own;
-    if let Some(waiting) = pleg.unanswered_for(now).filter(|w| w.num_seconds() >= 1) {
-        let first = calls.in_flight == calls.unanswered_since;
-        let what = if first { "in flight" } else { "no answer for" };
-        out.push((format!("own list {what} {}", human_duration(waiting)), Role::Trouble));
-    } else if let Some(last) = calls.done.back() {
-        out.push((format!("own list {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
+    if let Some(waited) = pleg.own.waiting_for() {
+        let what = if pleg.own.is_first_unanswered() { "in flight for" } else { "no response for" };
+        out.push((format!("CRI list: {what} {}", human_duration(waited)), Role::Trouble));
+    } else if let Some(last) = pleg.own.last {
+        out.push((format!("CRI list probe {}", milliseconds(last.seconds)), Role::Plain));
     }
     // What is wrong is seen whatever the room.
     out.sort_by_key(|(_, role)| *role != Role::Trouble);
@@ -80,7 +72,7 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
 /// The longest mean relist in each of `cells` equal parts of the last 15 minutes; `·` where none ended, nothing where
 /// nothing is known.
 pub(super) fn sparkline(windows: &[RelistWindow], now: Time, cells: usize) -> String {
-    let part = SPAN_S as f64 / cells.max(1) as f64;
+    let part = METRICS_HISTORY.num_seconds() as f64 / cells.max(1) as f64;
     let ago = |at: Time| (now - at).num_milliseconds() as f64 / 1000.0;
     let cell = |i: usize| {
         let (end, begin) = (part * (cells - 1 - i) as f64, part * (cells - i) as f64);
@@ -101,6 +93,7 @@ fn level(seconds: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::TimeDelta;
 
     #[test]
     fn levels_are_on_a_fixed_scale() {

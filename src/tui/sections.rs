@@ -101,11 +101,6 @@ pub fn bar(share: f64, cells: usize) -> String {
     format!("{}{}", "█".repeat(full), "·".repeat(cells - full))
 }
 
-/// A share in percent.
-pub fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.0}%", (share * 100.0).clamp(-9999.0, 9999.0)) } else { "-".into() }
-}
-
 /// Two columns of sections, where there is room for both: each gets half of it.
 pub fn beside(
     cells: usize,
@@ -180,6 +175,5 @@ mod tests {
             (bar(0.5, 4), bar(7.0, 4), bar(-1.0, 4), bar(f64::NAN, 4)),
             ("██··".into(), "████".into(), "····".into(), "····".into())
         );
-        assert_eq!((percent(0.675), percent(f64::INFINITY)), ("68%".into(), "-".into()));
     }
 }

@@ -11,7 +11,7 @@
 //! ✗cri no answer 34s api ●pods 1s ●node 19s kubelet ●pods 4s ●metrics 8s ·spans off
 //! ```
 
-use crate::time::TimeDelta;
+use crate::thresholds::SOURCE_LATE;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -22,8 +22,6 @@ use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::view::SourceLine;
 
-/// A call that takes longer is told, seconds: lists are two seconds apart.
-const LATE_S: i64 = 3;
 /// Most lines with ages, and most lines at all.
 const LINES: (usize, usize) = (2, 3);
 /// Names that are told once for all that begin with them, where there is little room.
@@ -57,7 +55,7 @@ impl Item {
 }
 
 fn item(line: &SourceLine, now: Time, form: Form) -> Item {
-    let late = line.unanswered_since.filter(|since| now - *since >= TimeDelta::seconds(LATE_S));
+    let late = line.unanswered_since.filter(|since| now - *since >= SOURCE_LATE);
     let (mark, role) = match (line.word, late) {
         ("off", _) => ("·", Role::Muted),
         ("ended", _) => ("○", Role::Muted),

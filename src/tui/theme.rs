@@ -4,7 +4,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::pipeline::StageState;
-use crate::view::PodHealth;
+use crate::view::{PlegVerdict, PodHealth};
 
 /// What a piece of the screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +150,16 @@ impl Theme {
             StageState::Failed => ("✗", Role::Trouble),
             StageState::Skipped => ("·", Role::Muted),
             StageState::Unknown => ("?", Role::Muted),
+        }
+    }
+
+    /// The role of PLEG's verdict.
+    pub fn verdict(&self, verdict: PlegVerdict) -> Role {
+        match verdict {
+            PlegVerdict::Ok => Role::Good,
+            PlegVerdict::Slow | PlegVerdict::Stale => Role::Slow,
+            PlegVerdict::Unknown => Role::Muted,
+            PlegVerdict::Silent | PlegVerdict::Hanging | PlegVerdict::Down => Role::Trouble,
         }
     }
 

@@ -1,5 +1,4 @@
-//! Owns which columns a table of pods can have, by name, and the order of rows by one of them.
-//! It must not format a cell: a row has it.
+//! Columns of the pod table by name, and sorting by one of them.
 
 use std::cmp::Ordering;
 
@@ -27,7 +26,7 @@ impl Column {
     /// All, from left to right.
     pub const ALL: [Column; 10] = [Name, Ready, Status, Pipeline, Stage, InStage, Restarts, Age, Next, Why];
 
-    /// As it is written in `--sort` and in the configuration.
+    /// The name in `--sort` and in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Name => "name",
@@ -65,7 +64,7 @@ impl Column {
     /// The names there are.
     pub fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|c| c.name() == name);
-        found.ok_or_else(|| format!("no column {name:?}; they are {}", Self::ALL.map(Self::name).join(", ")))
+        found.ok_or_else(|| format!("unknown column {name:?} (available: {})", Self::ALL.map(Self::name).join(", ")))
     }
 
     /// The largest comes first, unless reversed: what is longest and most often is looked for.
@@ -74,10 +73,10 @@ impl Column {
     }
 }
 
-/// The order of rows: trouble first, or by a column.
+/// The order of rows: by health, worst first, or by a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sort {
-    /// The column; None for trouble first.
+    /// The column; None for health.
     pub by: Option<Column>,
     /// The other way round.
     pub reversed: bool,
@@ -94,23 +93,23 @@ impl Sort {
             "trouble" => Ok(Self { by: None, reversed }),
             name => match Column::parse(name) {
                 Ok(by) => Ok(Self { by: Some(by), reversed }),
-                Err(why) => Err(format!("{why}, trouble")),
+                Err(why) => Err(format!("{}, trouble)", why.trim_end_matches(')'))),
             },
         }
     }
 
-    /// As it is read.
+    /// The name that `parse` reads.
     pub fn name(self) -> String {
         let name = self.by.map_or("trouble", Column::name);
         if self.reversed { format!("-{name}") } else { name.to_owned() }
     }
 
-    /// Largest first, as it is now.
+    /// Largest value first.
     pub fn is_descending(self) -> bool {
         self.by.is_some_and(Column::is_largest_first) != self.reversed
     }
 
-    /// The order of two rows. What is unknown comes last, either way; equal ones keep the order of trouble.
+    /// The order of two rows. Unknown values come last in both directions; equal rows keep the order by health.
     pub fn compare(self, a: &Row, b: &Row) -> Ordering {
         let Some(by) = self.by else {
             return if self.reversed { a.health.cmp(&b.health) } else { Ordering::Equal };

@@ -1,5 +1,4 @@
-//! Owns the order of pods by the processors that they use, against what they asked for.
-//! It must not take a pod whose use is not known for an idle one.
+//! Pods by CPU usage, compared with their requests and limits.
 
 use super::NodeView;
 use super::resources::resident;
@@ -27,7 +26,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// It uses more than it asked for: when processors are short, it is slowed down.
+    /// It uses more than its request: when CPU is short, it is throttled first.
     pub fn is_over(&self) -> bool {
         self.used > self.request
     }

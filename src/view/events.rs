@@ -1,5 +1,4 @@
-//! Owns the stream of events: everything about the node and its pods, repeats folded, newest first, with the finding each belongs to.
-//! It must not take two subjects for one: only what differs in nothing but the event object is folded.
+//! Events of the node and its pods, newest first: repeats folded, each with the cause of its finding.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -188,7 +187,7 @@ impl<'a> FindingsByEvent<'a> {
         self.diagnosis.into_iter().flat_map(|d| &d.findings).filter(|f| !f.cause.starts_with("none."))
     }
 
-    /// The best finding that rests on the event, or on one that is told with the same reason of the same container.
+    /// The best finding that rests on the event, or on one with the same reason for the same container.
     fn cause(&self, event: &Event) -> Text {
         let container = event.involved_object.container().unwrap_or_default();
         let like = || {

@@ -1,5 +1,4 @@
-//! Owns the two orders in which pods would die for lack of memory: by the kubelet's eviction, and by the kernel.
-//! It must not mix them: the kubelet never looks at the class of service, the kernel at nothing but it and the use.
+//! The two orders in which pods lose their memory: eviction by the kubelet, and OOM kills by the kernel.
 
 use super::NodeView;
 use super::resources::{resident, whole};
@@ -29,9 +28,9 @@ pub struct Victim {
     pub priority: i32,
     /// Effective request of memory.
     pub request: Quantity,
-    /// Working set; None where no source says it.
+    /// Working set; None when unknown.
     pub used: Option<Quantity>,
-    /// It uses more than it asked for; None when that is not known.
+    /// It uses more than its request; None when unknown.
     pub over: Option<bool>,
     /// The kubelet never evicts it: static, or of critical priority.
     pub critical: bool,
@@ -43,7 +42,7 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// How much more it uses than it asked for.
+    /// Usage above the request; negative below it.
     pub fn excess(&self) -> Option<Quantity> {
         self.used.map(|used| used - self.request)
     }
@@ -106,7 +105,7 @@ fn victims(moment: &NodeView) -> Vec<Victim> {
     resident(moment).map(|(placed, pod)| Victim::of(placed, pod, moment, memory)).collect()
 }
 
-/// The highest of its containers': that one is killed first. Of a burstable one the more it asks for, the lower.
+/// The highest value of its containers, the first to be killed. The larger the request of a burstable pod, the lower.
 fn adj(pod: &Pod, critical: bool, memory: Quantity) -> i64 {
     match pod.status.qos_class.as_str() {
         _ if critical && pod.spec.priority_class_name == "system-node-critical" => GUARANTEED_ADJ,
@@ -120,7 +119,7 @@ fn adj(pod: &Pod, critical: bool, memory: Quantity) -> i64 {
     }
 }
 
-/// What of a request that is set for the whole pod no container asks for is divided among those that run on.
+/// The part of a pod-level request that no container requests is divided among the app containers and sidecars.
 fn rest_of_pod(pod: &Pod) -> Quantity {
     let spec = &pod.spec;
     let Some(whole) = spec.resources.requests.get(&Resource::Memory) else { return Quantity::ZERO };

@@ -1,23 +1,11 @@
-//! Owns the kubelet's eviction thresholds, and how far each of them is away.
-//! It must not take a default for a setting that was read: one that is set replaces all of the defaults.
+//! The kubelet's eviction thresholds and the distance to each.
 
 use super::NodeView;
 use super::resources::whole;
 use crate::objects::Quantity;
 use crate::observation::{Filesystem, Time, Vitals};
 use crate::text::Text;
-use crate::time::TimeDelta;
-
-/// `evictionHard` where nothing is set (pkg/kubelet/apis/config/v1beta1/defaults_linux.go).
-const DEFAULTS: [(&str, &str); 5] = [
-    ("memory.available", "100Mi"),
-    ("nodefs.available", "10%"),
-    ("nodefs.inodesFree", "5%"),
-    ("imagefs.available", "15%"),
-    ("imagefs.inodesFree", "5%"),
-];
-/// A look at the machine older than this says nothing about now, seconds: three of them.
-const STALE_S: i64 = 30;
+use crate::thresholds::{EVICTION_HARD, EVICTION_NEAR, MACHINE_STALE, NEARLY_FULL};
 
 /// One threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +29,17 @@ pub struct EvictionThreshold {
 }
 
 impl EvictionThreshold {
+    /// Where the threshold is, seen from the present amount.
+    pub fn distance(&self) -> Distance {
+        match self.margin() {
+            Some(margin) if margin < Quantity::ZERO => Distance::Crossed,
+            Some(_) if self.margin_share().is_some_and(|share| share < EVICTION_NEAR) => Distance::Near,
+            Some(_) => Distance::Far,
+            None if self.condition.is_some_and(|(_, crossed)| crossed) => Distance::Crossed,
+            None => Distance::Unknown,
+        }
+    }
+
     /// Counted in bytes.
     pub fn is_bytes(&self) -> bool {
         !self.signal.ends_with("inodesFree") && !self.signal.starts_with("pid.")
@@ -51,11 +50,11 @@ impl EvictionThreshold {
         Some(self.left? - self.at?)
     }
 
-    /// What the kubelet itself says, where nobody measures.
+    /// The kubelet's own condition, for a threshold without a measurement.
     pub fn condition_text(&self) -> Option<String> {
         self.condition.map(|(name, is)| match is {
-            true => format!("{name}: this or its like is passed"),
-            false => format!("not passed: {name}=False"),
+            true => format!("threshold crossed ({name}=True)"),
+            false => format!("not reached ({name}=False)"),
         })
     }
 
@@ -63,6 +62,19 @@ impl EvictionThreshold {
     pub fn margin_share(&self) -> Option<f64> {
         self.margin()?.share_of(self.of?)
     }
+}
+
+/// Distance to an eviction threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// No measurement.
+    Unknown,
+    /// Room is left.
+    Far,
+    /// Little is left.
+    Near,
+    /// The kubelet evicts.
+    Crossed,
 }
 
 /// The roles of a file system for the kubelet.
@@ -76,20 +88,41 @@ pub struct Disk {
     pub images: Option<u64>,
 }
 
-/// The last look at the machine, while it is of now.
+impl Disk {
+    /// Free bytes as a share of its size.
+    pub fn free_share(&self) -> f64 {
+        share(self.filesystem.available, self.filesystem.size)
+    }
+
+    /// Free inodes as a share of all.
+    pub fn free_inodes_share(&self) -> f64 {
+        share(self.filesystem.inodes_free, self.filesystem.inodes)
+    }
+}
+
+/// True for a share of free space that is little.
+pub fn is_nearly_full(free_share: f64) -> bool {
+    free_share < 1.0 - NEARLY_FULL
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 1.0 }
+}
+
+/// The last sample of the machine, unless it is stale.
 pub(super) fn vitals(moment: &NodeView) -> Option<(Time, &Vitals)> {
     let (at, vitals) = moment.snapshot.machine.vitals.as_ref()?;
-    (moment.now - *at <= TimeDelta::seconds(STALE_S)).then_some((*at, vitals))
+    (moment.now - *at <= MACHINE_STALE).then_some((*at, vitals))
 }
 
 fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
     vitals.filesystems.first().filter(|fs| fs.path != "/")
 }
 
-/// The file system looked at that the runtime's images lie on: by the longest path above theirs.
+/// The sampled file system that holds the runtime's images: the one with the longest path above theirs.
 fn imagefs<'a>(moment: &NodeView, vitals: &'a Vitals) -> Option<&'a Filesystem> {
     let mountpoint = &moment.snapshot.image_fs.as_ref()?.images.first()?.mountpoint;
-    // Below the root there may be another that was not looked at.
+    // Another file system below the root may hold them without being sampled.
     let above =
         |fs: &&Filesystem| fs.path != "/" && std::path::Path::new(mountpoint.as_str()).starts_with(fs.path.as_str());
     vitals.filesystems.iter().filter(above).max_by_key(|fs| fs.path.len())
@@ -134,7 +167,9 @@ pub fn thresholds(moment: &NodeView) -> Vec<EvictionThreshold> {
                 all.push(threshold(moment, signal, setting, grace.cloned().unwrap_or_default(), false));
             }
         }
-        None => all.extend(DEFAULTS.map(|(signal, s)| threshold(moment, signal, &s.into(), Text::default(), true))),
+        None => {
+            all.extend(EVICTION_HARD.map(|(signal, s)| threshold(moment, signal, &s.into(), Text::default(), true)))
+        }
     }
     all.retain(|t| !matches!(t.setting.as_str(), "0" | "0%"));
     all.sort_by(|a, b| {

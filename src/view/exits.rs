@@ -1,54 +1,53 @@
-//! Owns how a container ended, in words, and its restarts as one line.
-//! It must not guess beyond what a code means by itself: why it ended is a finding's to say.
+//! Exits of a container: the meaning of an exit code, and the latest exits in one line.
 
-use super::format::ago;
+use super::format::age;
 use crate::model::Exit;
 use crate::observation::Time;
-use crate::pipeline::{LocatedPod, human_duration};
+use crate::pipeline::LocatedPod;
 
 /// Restarts shown in one line, the newest last.
 const SHOWN: usize = 10;
 
-/// What an exit code says: of a shell's own, or of the signal that ended the process.
+/// Meaning of an exit code: by the conventions of shells, or the signal that terminated the process.
 pub fn exit_words(code: i32, reason: &str) -> &'static str {
     match (code, reason) {
-        (_, "OOMKilled") => "killed for lack of memory",
-        (_, "StartError" | "ContainerCannotRun") => "was never started",
-        (0, _) => "ended well",
-        (1, _) => "the program's own error",
-        (2, _) => "the program's own error, often wrong arguments",
-        (125, _) => "the container could not be run",
-        (126, _) => "the command is not executable",
-        (127, _) => "the command was not found",
+        (_, "OOMKilled") => "OOMKilled (out of memory)",
+        (_, "StartError" | "ContainerCannotRun") => "never started",
+        (0, _) => "completed",
+        (1, _) => "application error",
+        (2, _) => "application error, often wrong arguments",
+        (125, _) => "the container could not run",
+        (126, _) => "command not executable",
+        (127, _) => "command not found",
         (129, _) => "SIGHUP",
         (130, _) => "SIGINT: interrupted",
-        (132, _) => "SIGILL: an instruction that the processor does not have",
-        (134, _) => "SIGABRT: it gave itself up",
-        (135, _) => "SIGBUS: memory or a file that is not there",
-        (136, _) => "SIGFPE: a division by zero or the like",
-        (137, _) => "SIGKILL: killed from outside, without being asked first or after the grace",
-        (139, _) => "SIGSEGV: memory that is not its own",
-        (141, _) => "SIGPIPE: nobody reads what it writes",
-        (143, _) => "SIGTERM: asked to stop",
+        (132, _) => "SIGILL: illegal CPU instruction",
+        (134, _) => "SIGABRT: aborted",
+        (135, _) => "SIGBUS: invalid memory or file access",
+        (136, _) => "SIGFPE: arithmetic error such as division by zero",
+        (137, _) => "SIGKILL: killed, by the kernel or after the grace period",
+        (139, _) => "SIGSEGV: invalid memory access",
+        (141, _) => "SIGPIPE: wrote to a closed pipe",
+        (143, _) => "SIGTERM: termination requested",
         (255, _) => "-1, or a code out of range",
-        (128..=192, _) => "ended by a signal",
-        _ => "the program's own code",
+        (128..=192, _) => "terminated by a signal",
+        _ => "application-defined code",
     }
 }
 
-/// The ends of one container, oldest first: each with its code and how long it ran.
+/// The latest exits of one container, oldest first: each with its code and its run time.
 pub fn restart_strip(placed: &LocatedPod, container: &str, now: Time) -> Option<String> {
-    let ends: Vec<&Exit> = placed.facts.exits_of(container).collect();
-    let last = ends.last()?;
-    let shown: Vec<String> = ends.iter().skip(ends.len().saturating_sub(SHOWN)).map(|e| one(e)).collect();
-    let more = if ends.len() > SHOWN { format!("{} before, ", ends.len() - SHOWN) } else { String::new() };
-    let since = last.finished.map(|at| format!(", {} ago", human_duration(ago(now, at)))).unwrap_or_default();
-    Some(format!("ends: {more}{}{since}", shown.join(" · ")))
+    let exits: Vec<&Exit> = placed.facts.exits_of(container).collect();
+    let last = exits.last()?;
+    let shown: Vec<String> = exits.iter().skip(exits.len().saturating_sub(SHOWN)).map(|e| one(e)).collect();
+    let more = if exits.len() > SHOWN { format!("{} earlier, ", exits.len() - SHOWN) } else { String::new() };
+    let since = last.finished.map(|at| format!(", {} ago", age(now, at))).unwrap_or_default();
+    Some(format!("previous exits: {more}code {}{since}", shown.join(" · ")))
 }
 
 fn one(exit: &Exit) -> String {
     let ran = exit.started.zip(exit.finished).filter(|_| !exit.never_ran());
-    let ran = ran.map(|(from, to)| format!(" after {}", human_duration(ago(to, from)))).unwrap_or_default();
+    let ran = ran.map(|(from, to)| format!(" after {}", age(to, from))).unwrap_or_default();
     let killed = if exit.reason == "OOMKilled" { " OOM" } else { "" };
     format!("{}{killed}{ran}", exit.exit_code)
 }
@@ -59,18 +58,18 @@ mod tests {
 
     #[test]
     fn codes_in_words() {
-        let says = |code, reason| exit_words(code, reason);
-        assert_eq!(says(137, "OOMKilled"), "killed for lack of memory");
-        assert!(says(137, "Error").starts_with("SIGKILL"));
-        assert!(says(143, "Error").starts_with("SIGTERM"));
-        assert!(says(139, "").starts_with("SIGSEGV"));
+        let meaning = |code, reason| exit_words(code, reason);
+        assert_eq!(meaning(137, "OOMKilled"), "OOMKilled (out of memory)");
+        assert!(meaning(137, "Error").starts_with("SIGKILL"));
+        assert!(meaning(143, "Error").starts_with("SIGTERM"));
+        assert!(meaning(139, "").starts_with("SIGSEGV"));
         assert_eq!(
-            (says(0, "Completed"), says(127, ""), says(150, "")),
-            ("ended well", "the command was not found", "ended by a signal")
+            (meaning(0, "Completed"), meaning(127, ""), meaning(150, "")),
+            ("completed", "command not found", "terminated by a signal")
         );
         assert_eq!(
-            (says(3, ""), says(-1, ""), says(128, "StartError")),
-            ("the program's own code", "the program's own code", "was never started")
+            (meaning(3, ""), meaning(-1, ""), meaning(128, "StartError")),
+            ("application-defined code", "application-defined code", "never started")
         );
     }
 }

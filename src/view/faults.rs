@@ -1,6 +1,4 @@
-//! Owns what is wrong with the node, in one sentence each: what was found, and the alarms that no finding tells.
-//! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives
-//! its words, the finding its cause.
+//! The node's faults, one sentence each: its findings, and alarms that no finding covers.
 
 use super::format::alarm_text;
 use crate::diagnose::{Diagnosis, Finding, UNKNOWN, is_nothing};
@@ -13,7 +11,7 @@ use crate::runbook::Confidence;
 pub struct NodeFault {
     /// In a sentence.
     pub text: String,
-    /// `[cause]`, with how sure where that matters; empty for an alarm that no finding tells.
+    /// `[cause]`, with its confidence when it is only possible; empty for an alarm that no finding covers.
     pub cause: String,
     /// What it is about, in words that stay the same while it lasts.
     pub about: String,
@@ -28,33 +26,33 @@ impl std::fmt::Display for NodeFault {
 
 /// Findings first, best first; then the other alarms.
 pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<NodeFault> {
-    let mut untold: Vec<&Alarm> = alarms.iter().collect();
+    let mut uncovered: Vec<&Alarm> = alarms.iter().collect();
     let mut out = Vec::new();
     let of_node = |f: &&Finding| f.stage == "node" && !is_nothing(&f.cause) && f.cause != UNKNOWN;
     for finding in node.findings.iter().filter(of_node) {
-        let same = untold.iter().position(|alarm| is_told_by(alarm, &finding.cause));
-        // The alarm counts the seconds; the finding says what they mean.
+        let same = uncovered.iter().position(|alarm| is_covered_by(alarm, &finding.cause));
+        // The alarm counts the seconds; the finding names the cause.
         let text = match same {
-            Some(i) => alarm_text(untold.remove(i), now),
-            None => format!("the node: {}", finding.title),
+            Some(i) => alarm_text(uncovered.remove(i), now),
+            None => format!("node: {}", finding.title),
         };
-        let sure = if finding.confidence == Confidence::Possible { "perhaps " } else { "" };
+        let sure = if finding.confidence == Confidence::Possible { "possible: " } else { "" };
         out.push(NodeFault { text, cause: format!("[{sure}{}]", finding.cause), about: finding.cause.to_string() });
     }
     let alone = |alarm: &Alarm| NodeFault { text: alarm_text(alarm, now), cause: String::new(), about: about(alarm) };
-    out.extend(untold.into_iter().map(alone));
+    out.extend(uncovered.into_iter().map(alone));
     out
 }
 
 fn about(alarm: &Alarm) -> String {
     match alarm {
-        Alarm::Unanswered { source, .. } => format!("{} does not answer", source.name()),
+        Alarm::Unanswered { source, .. } => format!("{} does not respond", source.name()),
         Alarm::PlegStale { .. } => "PLEG does not relist".into(),
-        Alarm::PullStalled { reference, .. } => format!("the pull of {} does not move", reference.one_line()),
+        Alarm::PullStalled { reference, .. } => format!("the pull of {} makes no progress", reference.one_line()),
     }
 }
 
-fn is_told_by(alarm: &Alarm, cause: &str) -> bool {
+fn is_covered_by(alarm: &Alarm, cause: &str) -> bool {
     match alarm {
         Alarm::Unanswered { call: Call::CriList, .. } => cause.starts_with("runtime."),
         Alarm::Unanswered { call: Call::Healthz, .. } => cause.starts_with("node.kubelet-down"),
@@ -99,18 +97,18 @@ mod tests {
         ];
         let node = Diagnosis { findings, signals: Vec::new(), holds_until: None };
         let expected = [
-            "the container runtime has not answered for 24s [runtime.unresponsive]",
-            "the node: CNI is not ready [perhaps node.network-not-ready]",
-            "kubelet-metrics has not answered for 24s",
+            "the container runtime has not responded for 24s [runtime.unresponsive]",
+            "node: CNI is not ready [possible: node.network-not-ready]",
+            "kubelet-metrics has not responded for 24s",
         ];
         let told = |node, alarms| faults(node, alarms, now).iter().map(NodeFault::to_string).collect::<Vec<_>>();
         assert_eq!(told(&node, &alarms[..]), expected);
         let starting = vec![finding("none.transient.kubelet-starting", "The kubelet starts", Confidence::Likely)];
         let starting = Diagnosis { findings: starting, signals: Vec::new(), holds_until: None };
-        let expected = ["the node: The kubelet starts [none.transient.kubelet-starting]"];
+        let expected = ["node: The kubelet starts [none.transient.kubelet-starting]"];
         assert_eq!(told(&starting, &[]), expected, "it explains why nothing moves");
         let well = vec![finding("none.healthy", "", Confidence::Likely)];
         let well = Diagnosis { findings: well, signals: Vec::new(), holds_until: None };
-        assert_eq!(told(&well, &alarms[1..]), ["the container runtime has not answered for 24s"]);
+        assert_eq!(told(&well, &alarms[1..]), ["the container runtime has not responded for 24s"]);
     }
 }

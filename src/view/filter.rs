@@ -1,5 +1,4 @@
-//! Owns the language in which rows are asked for: words, `field:` and `!`, all of which must hold.
-//! It must not change what a row is: it only says whether one is meant.
+//! The filter language of the pod table: words, `field:word` and `!word`, all of which must match.
 //!
 //! ```text
 //! web !kube-system            the name has web, or its letters in order; kube-system is nowhere
@@ -16,7 +15,7 @@ pub struct Filter {
     pub namespace: Option<String>,
     /// Only pods that are failing or slow.
     pub failing: bool,
-    /// What is asked for, as it was typed.
+    /// The filter words, as typed.
     pub words: String,
 }
 
@@ -27,7 +26,7 @@ pub struct RowMatcher<'a> {
     terms: Vec<FilterTerm>,
 }
 
-/// What can be asked for by name.
+/// A field of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FilterField {
     Namespace,
@@ -64,7 +63,7 @@ impl Filter {
         RowMatcher { filter: self, terms }
     }
 
-    /// What in it is not understood, and therefore not asked for.
+    /// The first word that names an unknown field; it is ignored.
     pub fn problem(&self) -> Option<String> {
         self.words.split_whitespace().find_map(|word| FilterTerm::parse(word).err())
     }
@@ -84,14 +83,14 @@ impl RowMatcher<'_> {
 }
 
 impl FilterTerm {
-    /// A word; an error is a field that there is not. What is still empty asks for nothing.
+    /// Parses a word; the error is an unknown field. An empty text matches every row.
     fn parse(word: &str) -> Result<Self, String> {
         let (not, rest) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
         let (field, text) = match rest.split_once(':') {
             Some((name, text)) if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic()) => {
                 let lower = name.to_ascii_lowercase();
                 let field = FIELDS.iter().find(|(known, _)| *known == lower).map(|(_, field)| *field);
-                (Some(field.ok_or_else(|| format!("no field {name}: there are {}", names()))?), text)
+                (Some(field.ok_or_else(|| format!("unknown field {name} (available: {})", names()))?), text)
             }
             _ => (None, rest),
         };
@@ -112,7 +111,7 @@ impl FilterTerm {
             None => {
                 let name = format!("{}/{}", row.namespace, row.name).to_lowercase();
                 let rest = [row.status.as_str(), row.stage.name(), &row.cause, &row.why, &row.reason];
-                // What is not wanted is meant as it is written: its letters in order are in too much.
+                // A negated word matches literally only: letters in order occur in too many names.
                 name.contains(&self.text) || rest.into_iter().any(has) || !self.not && is_near(&name, &self.text)
             }
         }
@@ -123,7 +122,7 @@ fn names() -> String {
     FIELDS.iter().map(|(name, _)| format!("{name}:")).filter(|name| name != "namespace:").collect::<Vec<_>>().join(" ")
 }
 
-/// True when the letters of `word` are in `name` in order: near one another, or each that leaps at the begin of a part.
+/// True when the letters of `word` occur in `name` in order: close to one another, or each at the start of a part.
 pub fn is_near(name: &str, word: &str) -> bool {
     let (name, word): (Vec<char>, Vec<char>) = (name.chars().collect(), word.chars().collect());
     leaps_to_parts(&name, &word) || word.len() > 2 && shortest_span(&name, &word).is_some_and(|n| n <= 2 * word.len())
@@ -178,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_is_close_together_or_at_the_begin_of_parts() {
+    fn near_is_close_together_or_at_the_start_of_parts() {
         let near = |word| is_near("shop/healthy-web-69b9", word);
         assert!(["hw", "shw", "hweb", "helthy", "web69", "s/hw", "healthyweb"].into_iter().all(near));
         assert!(!["wh", "hb", "soy", "xyz", "hwz", "se9"].into_iter().any(near));
@@ -188,11 +187,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said_and_not_asked_for() {
+    fn an_unknown_field_is_reported_and_ignored() {
         let problem = |words: &str| Filter { words: words.into(), ..Filter::default() }.problem();
         assert_eq!(
             problem("web !pod:x"),
-            Some("no field pod: there are ns: name: status: stage: cause: why: node:".into())
+            Some("unknown field pod (available: ns: name: status: stage: cause: why: node:)".into())
         );
         for fine in ["", "web", "ns:", "!ns:x", "NS:x", "10:20", "a/b:c", ":x", "!"] {
             assert_eq!(problem(fine), None, "{fine}");

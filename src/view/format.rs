@@ -1,12 +1,18 @@
-//! Owns the words and numbers that both consumers print: states, alarms, countdowns, milliseconds.
-//! It must not hold a sentence that only one of them uses.
+//! Numbers, durations and states as every consumer prints them.
 
 use crate::model::{Alarm, InitialList};
 use crate::observation::{Call, SourceState, Time};
 use crate::pipeline::{Next, NextKind, human_duration};
 use crate::time::TimeDelta;
 
-/// Seconds as milliseconds or seconds, in at most four figures: `0.4ms`, `12ms`, `1.25s`, `34s`.
+/// `1 relist`, `2 relists`: a count and its noun in the right number; the plural adds an `s`.
+pub fn plural(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{s}")
+}
+
+/// Seconds as milliseconds or seconds, in at most four digits: `0.40ms`, `12ms`, `1.25s`, `34.2s`.
 pub fn milliseconds(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "-".into(),
@@ -19,7 +25,8 @@ pub fn milliseconds(seconds: f64) -> String {
     }
 }
 
-/// `~12ms`: on a straight line inside a bucket; `≥10.0s`: beyond the last bound; `-` for none.
+/// A quantile in seconds, with `at_least` for one above the last bucket bound: `~12ms` is interpolated within a bucket, `≥10.0s`
+/// is above the last bound, `-` is unknown.
 pub fn quantile(value: Option<(f64, bool)>) -> String {
     value.map_or_else(
         || "-".into(),
@@ -27,7 +34,12 @@ pub fn quantile(value: Option<(f64, bool)>) -> String {
     )
 }
 
-/// Bytes in at most four figures: `999B`, `3.3MiB`, `120GiB`.
+/// A share as a whole percentage: `42%`.
+pub fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.0}%", (share * 100.0).clamp(-9999.0, 9999.0)) } else { "-".into() }
+}
+
+/// Bytes in at most four digits: `999B`, `3.3MiB`, `120GiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (count as f64, 0);
@@ -43,6 +55,16 @@ pub fn clock(at: Time) -> String {
     at.format("%H:%M:%S").to_string()
 }
 
+/// Time since `then`, as kubectl prints durations; `0s` for a time to come.
+pub fn age(now: Time, then: Time) -> String {
+    human_duration(since(now, then))
+}
+
+/// Time since `then`; zero for a time to come.
+pub(super) fn since(now: Time, then: Time) -> TimeDelta {
+    (now - then).max(TimeDelta::zero())
+}
+
 /// A source's state in one word.
 pub fn source_state_word(state: &SourceState) -> &'static str {
     match state {
@@ -56,15 +78,15 @@ pub fn source_state_word(state: &SourceState) -> &'static str {
     }
 }
 
-/// A source's state with why and when.
+/// A source's state with its reason and its time.
 pub fn source_state_text(state: &SourceState, now: Time) -> String {
     match state {
         SourceState::Off { why } => format!("off: {}", why.one_line()),
         SourceState::Connecting => "connecting".into(),
-        SourceState::Live { since } => format!("live for {}", human_duration(ago(now, *since))),
+        SourceState::Live { since } => format!("live for {}", age(now, *since)),
         SourceState::Degraded { error, .. } => format!("degraded: {}", error.tried.one_line()),
         SourceState::Retrying { at: Some(at), error } => {
-            format!("retrying in {}: {}", human_duration(ago(*at, now)), error.tried.one_line())
+            format!("retrying in {}: {}", age(*at, now), error.tried.one_line())
         }
         SourceState::Retrying { at: None, error } => format!("retrying: {}", error.tried.one_line()),
         SourceState::Forbidden { error } => format!("forbidden: {}", error.tried.one_line()),
@@ -72,69 +94,65 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
     }
 }
 
-/// How far a source is with its first list: `connecting 2s`, `1500 of 7000 so far, 3s`.
+/// Progress of a source's first list: `connecting 2s`, `1500 of 7000 so far, 3s`.
 pub fn first_text(first: &InitialList, now: Time) -> String {
-    let since = human_duration(ago(now, first.since));
+    let waited = age(now, first.since);
     match (first.so_far, first.remaining, first.in_flight) {
-        (Some(count), Some(more), _) => format!("{count} of {} so far, {since}", (count as u64).saturating_add(more)),
-        (Some(count), None, _) => format!("{count} so far, {since}"),
-        (None, _, Some(begun)) => format!("call in flight {}", human_duration(ago(now, begun))),
-        (None, ..) if first.live => format!("first list {since}"),
-        (None, ..) => format!("connecting {since}"),
+        (Some(count), Some(more), _) => format!("{count} of {} so far, {waited}", (count as u64).saturating_add(more)),
+        (Some(count), None, _) => format!("{count} so far, {waited}"),
+        (None, _, Some(started)) => format!("call in flight {}", age(now, started)),
+        (None, ..) if first.live => format!("first list {waited}"),
+        (None, ..) => format!("connecting {waited}"),
     }
 }
 
-/// What comes next, as a countdown: `restart in 12s`, `restart due`; of a kubelet that is away there is none.
+/// What happens next, as a countdown: `restart in 12s`; there is none while the kubelet is down.
 pub fn next_text(next: &Next, now: Time) -> String {
-    let what = match next.kind {
-        NextKind::Restart => "restart",
-        NextKind::Pull => "pull",
-        NextKind::GraceEnds => "kill",
-        NextKind::StartupDeadline => "startup kill",
-    };
     let Some(at) = next.at else { return "when kubelet is back".into() };
     let left = at - now;
-    // Rounded up, so that the countdown ends when the time has come.
+    // Rounded up, so that the countdown reaches zero when the time has come.
     let left = TimeDelta::seconds((left.num_milliseconds() + 999).div_euclid(1000));
-    if left <= TimeDelta::zero() {
-        return format!("{what} due");
+    let is_due = left <= TimeDelta::zero();
+    let left = format!("{}{}", if next.estimated { "~" } else { "" }, human_duration(left));
+    match next.kind {
+        NextKind::Restart if is_due => "restarting now (back-off over)".into(),
+        NextKind::Restart => format!("restart in {left}"),
+        NextKind::Pull if is_due => "retrying pull now".into(),
+        NextKind::Pull => format!("pull in {left}"),
+        NextKind::GraceEnds if is_due => "kill due".into(),
+        NextKind::GraceEnds => format!("kill in {left}"),
+        NextKind::StartupDeadline if is_due => "kill due (startup probe)".into(),
+        NextKind::StartupDeadline => format!("killed if startup probe not passing in {left}"),
     }
-    let about = if next.estimated { "~" } else { "" };
-    format!("{what} in {about}{}", human_duration(left))
 }
 
 /// An alarm in a sentence.
 pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
-    let waited = human_duration(ago(now, alarm.since()));
+    let waited = age(now, alarm.since());
     match alarm {
         Alarm::Unanswered { call: Call::CriList, in_flight, .. } => {
-            let flight = in_flight.map(|at| format!(", call in flight for {}", human_duration(ago(now, at))));
-            format!("the container runtime has not answered for {waited}{}", flight.unwrap_or_default())
+            let flight = in_flight.map(|at| format!(", call in flight for {}", age(now, at)));
+            format!("the container runtime has not responded for {waited}{}", flight.unwrap_or_default())
         }
-        Alarm::Unanswered { source, .. } => format!("{} has not answered for {waited}", source.name()),
+        Alarm::Unanswered { source, .. } => format!("{} has not responded for {waited}", source.name()),
         Alarm::PlegStale { as_of, .. } => {
-            let read = as_of.map(|at| format!(" (read {} ago)", human_duration(ago(now, at)))).unwrap_or_default();
-            format!("PLEG has not begun a relist for {waited}{read}")
+            let read = as_of.map(|at| format!(" (metrics read {} ago)", age(now, at))).unwrap_or_default();
+            format!("PLEG has not started a relist for {waited}{read}")
         }
         Alarm::PullStalled { reference, .. } => {
-            format!("a pull has not moved for {waited}: {}", reference.one_line())
+            format!("an image pull has made no progress for {waited}: {}", reference.one_line())
         }
     }
 }
 
-/// The node's lease, so long after its last renewal.
+/// The node's lease, `age` after its last renewal.
 pub fn lease_text(age: TimeDelta, expired: Option<bool>) -> String {
     let age = human_duration(age);
     match expired {
         Some(true) => format!("lease expired: not renewed for {age}"),
         Some(false) => format!("lease renewed {age} ago"),
-        None => format!("lease renewed {age} ago, when it was last seen"),
+        None => format!("lease renewed {age} ago (last known)"),
     }
-}
-
-/// A time span that is never negative.
-pub(super) fn ago(now: Time, then: Time) -> TimeDelta {
-    (now - then).max(TimeDelta::zero())
 }
 
 #[cfg(test)]
@@ -142,7 +160,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn milliseconds_in_few_figures() {
+    fn nouns_agree_with_their_count() {
+        assert_eq!((plural(0, "relist"), plural(1, "relist")), ("0 relists".into(), "1 relist".into()));
+        assert_eq!(plural(2usize, "pod"), "2 pods");
+    }
+
+    #[test]
+    fn milliseconds_in_few_digits() {
         let cases = [
             (0.0004, "0.40ms"),
             (0.0042, "4.2ms"),
@@ -158,13 +182,19 @@ mod tests {
     }
 
     #[test]
-    fn figures_say_how_they_are_known() {
+    fn quantiles_show_their_precision() {
         assert_eq!((quantile(Some((0.012, false))), quantile(Some((10.0, true)))), ("~12ms".into(), "≥10.0s".into()));
+        assert_eq!(quantile(Some((0.0042, false))), "~4.2ms");
         assert_eq!(quantile(None), "-");
     }
 
     #[test]
-    fn bytes_in_few_figures() {
+    fn shares_are_whole_percentages() {
+        assert_eq!((percent(0.675), percent(f64::INFINITY)), ("68%".into(), "-".into()));
+    }
+
+    #[test]
+    fn bytes_in_few_digits() {
         let cases = [(0, "0B"), (999, "999B"), (1000, "1.0KiB"), (3_493_888, "3.3MiB"), (128 << 30, "128GiB")];
         for (count, text) in cases {
             assert_eq!(bytes(count), text);
@@ -173,20 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_in_words() {
-        let says = |expired| lease_text(TimeDelta::seconds(43), expired);
-        assert_eq!(says(Some(false)), "lease renewed 43s ago");
-        assert_eq!(says(Some(true)), "lease expired: not renewed for 43s");
-        assert_eq!(says(None), "lease renewed 43s ago, when it was last seen");
+    fn the_lease_shows_its_age() {
+        let text = |expired| lease_text(TimeDelta::seconds(43), expired);
+        assert_eq!(text(Some(false)), "lease renewed 43s ago");
+        assert_eq!(text(Some(true)), "lease expired: not renewed for 43s");
+        assert_eq!(text(None), "lease renewed 43s ago (last known)");
     }
 
     #[test]
-    fn a_countdown_ends_when_the_time_has_come() {
+    fn a_countdown_reaches_zero_at_its_time() {
         let at = |ms: i64| Time::from_timestamp_millis(1_000_000 + ms).unwrap();
         let next = Next { kind: NextKind::Restart, at: Some(at(2500)), estimated: false };
         assert_eq!(next_text(&next, at(0)), "restart in 3s");
         assert_eq!(next_text(&next, at(2499)), "restart in 1s");
-        assert_eq!(next_text(&next, at(2500)), "restart due");
-        assert_eq!(next_text(&next, at(99_000)), "restart due");
+        assert_eq!(next_text(&next, at(2500)), "restarting now (back-off over)");
+        assert_eq!(next_text(&next, at(99_000)), "restarting now (back-off over)");
     }
 }

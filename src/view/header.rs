@@ -1,16 +1,15 @@
-//! Owns what is said of the node above everything else: name, versions, sources, counts, alarms.
-//! It must not lay anything out.
+//! The node's header: name, versions, lease, sources, pod counts, faults.
 
 use super::faults::{NodeFault, faults};
-use super::format::{ago, first_text, lease_text, source_state_text, source_state_word};
+use super::format::since;
+use super::format::{age, first_text, lease_text, plural, source_state_text, source_state_word};
 use super::{NodeView, PodHealth};
 use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
-use crate::pipeline::human_duration;
 use crate::text::Text;
 
-/// Sources whose list says which pods there are.
+/// Sources that list all pods of the node.
 pub const POD_LISTS: [Source; 3] = [Source::ApiPods, Source::KubeletPods, Source::Cri];
 
 /// One source in the header.
@@ -47,7 +46,7 @@ pub struct LeaseLine {
     pub renewed: Time,
     /// How long a renewal lasts, seconds.
     pub lasts: Option<i64>,
-    /// It has ended; None while nobody says how it is now.
+    /// It has expired; None while the source of leases is not live.
     pub expired: Option<bool>,
     /// The same in words: `lease renewed 3s ago`.
     pub text: String,
@@ -59,7 +58,7 @@ impl LeaseLine {
         let renewed = lease.spec.renew_time?;
         let live = moment.snapshot.sources.get(&Source::ApiLease).is_some_and(|s| s.is_live());
         let expired = lease.ends().filter(|_| live).map(|ends| ends < moment.now);
-        let text = lease_text(ago(moment.now, renewed), expired);
+        let text = lease_text(since(moment.now, renewed), expired);
         Some(Self { renewed, lasts: lease.spec.lease_duration_seconds, expired, text })
     }
 }
@@ -73,7 +72,7 @@ pub struct NodeHeader {
     pub node: Text,
     /// Ready condition of the node: `Ready`, `NotReady`, `Unknown`, or empty.
     pub ready: &'static str,
-    /// How long ago that was told, while its source is away; empty while it answers.
+    /// Age of that condition while its source is not live; empty while it is.
     pub ready_age: String,
     /// Conditions that are not as they should be, with the reason.
     pub conditions: Vec<String>,
@@ -87,7 +86,7 @@ pub struct NodeHeader {
     pub runtime: Text,
     /// Kernel version.
     pub kernel: Text,
-    /// Sources that have said anything.
+    /// Sources that have reported anything.
     pub sources: Vec<SourceLine>,
     /// Who answers without proof of who it is: `API server`, `kubelet`.
     pub unverified: Vec<&'static str>,
@@ -109,8 +108,15 @@ pub(super) fn readiness(node: &Node) -> &'static str {
     }
 }
 
+impl NodeView {
+    /// The node, versions, sources, counts, faults.
+    pub fn header(&self) -> NodeHeader {
+        NodeHeader::new(self)
+    }
+}
+
 impl NodeHeader {
-    pub(super) fn new(moment: &NodeView) -> Self {
+    fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
         let info = node.map(|n| n.status.node_info.clone()).unwrap_or_default();
@@ -120,7 +126,7 @@ impl NodeHeader {
             .get(&Source::ApiNode)
             .filter(|facts| matches!(facts.state, SourceState::Retrying { .. } | SourceState::Forbidden { .. }))
             .and_then(|facts| facts.last_answer)
-            .map(|at| human_duration(ago(now, at)))
+            .map(|at| age(now, at))
             .unwrap_or_default();
         let wrong = |c: &&crate::objects::Condition| (c.kind == "Ready") != c.is_true();
         let conditions = node
@@ -141,7 +147,7 @@ impl NodeHeader {
                 word: source_state_word(&facts.state),
                 text: source_text(facts, snapshot.initial_lists.get(&source), now),
                 last_answer: facts.last_answer,
-                answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
+                answered: facts.last_answer.map(|at| age(now, at)).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
                 live: facts.is_live(),
                 dropped: facts.dropped,
@@ -197,13 +203,13 @@ fn source_text(facts: &SourceFacts, first: Option<&InitialList>, now: Time) -> S
     let told = first.is_some_and(|first| first.in_flight.is_some());
     let silent = !told && !facts.is_live() && !matches!(facts.state, SourceState::Forbidden { .. });
     if let Some(since) = facts.unanswered_since().filter(|_| silent) {
-        text += &format!("; no answer for {}", human_duration(ago(now, since)));
+        text += &format!("; no response for {}", age(now, since));
     }
     if facts.unverified {
         text += "; TLS not verified";
     }
     if facts.unreadable > 0 {
-        text += &format!("; objects that could not be read: {}", facts.unreadable);
+        text += &format!("; {}", plural(facts.unreadable, "unreadable object"));
     }
     text
 }

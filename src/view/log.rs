@@ -1,5 +1,4 @@
-//! Owns which of a pod's containers have a log, which of them is looked at first, and how the log is had elsewhere.
-//! It must not read one.
+//! Containers with a log, the one to open first, and the commands that print a log elsewhere.
 
 use super::PodDiagnosis;
 use crate::container_log::{Instance, LogRequest};
@@ -7,7 +6,7 @@ use crate::pipeline::{ContainerPosition, LocatedPod, StageState};
 use crate::runbook::quoted;
 use crate::text::Text;
 
-/// A container whose log can be asked for.
+/// A container with a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogChoice {
     /// Its name.
@@ -18,7 +17,7 @@ pub struct LogChoice {
     pub word: Text,
     /// How often it was started again.
     pub restarts: u32,
-    /// The runtime's ids of its runs, newest first, as far as they are known.
+    /// Runtime ids of its known runs, newest first.
     pub ids: Vec<Text>,
 }
 
@@ -35,8 +34,8 @@ pub fn log_choices(placed: &LocatedPod) -> Vec<LogChoice> {
     placed.position.containers.iter().map(choice).collect()
 }
 
-/// The container that is the trouble: the finding's, else one that failed, else the one that ended badly last, else one that
-/// ran and is not ready, else the first that ran.
+/// The container that fails: the finding's, else one that failed, else the last to exit with an error, else one that ran
+/// and is not ready, else the first that ran.
 pub fn first_choice(placed: &LocatedPod, why: Option<&PodDiagnosis>) -> usize {
     let containers = &placed.position.containers;
     let named = why.and_then(|why| why.own.top()).map(|finding| &finding.container).filter(|name| !name.is_empty());
@@ -83,10 +82,10 @@ pub fn log_commands(request: &LogRequest, choice: Option<&LogChoice>) -> Vec<Str
 
 /// What was left out, in words.
 pub fn left_out(lines: u64, bytes: u64) -> String {
-    let lines = if lines > 0 { format!("{lines} lines") } else { String::new() };
+    let lines = if lines > 0 { super::plural(lines, "line") } else { String::new() };
     let bytes = if bytes > 0 { super::bytes(bytes) } else { String::new() };
     let both = [lines, bytes].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" and ");
-    format!("{both} left out: they came faster than they can be shown")
+    format!("{both} omitted: logged faster than they can be shown")
 }
 
 #[cfg(test)]
@@ -98,7 +97,7 @@ mod tests {
     use crate::pipeline::tests::fixture::Node;
 
     #[test]
-    fn the_container_that_is_the_trouble_is_the_first_choice() {
+    fn the_failing_container_is_the_first_choice() {
         let at = Node::new().at;
         let running = |name: &str, ready: bool| json!({"name": name, "ready": ready, "restartCount": 0, "state": {"running": {}}});
         let crashed = json!({"name": "web", "ready": false, "restartCount": 3,

@@ -1,26 +1,19 @@
-//! Owns what is shown of the node as a whole: conditions, resources, the orders of dying, thresholds, lease, certificates.
-//! It must not judge: what bites is marked by how near a bound it is, and a bound that is not known is said to be so.
+//! The node at one instant: conditions, lease, resources, eviction thresholds, eviction order, certificates.
 
 use super::cpu_use::{CpuUse, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
 use super::eviction_thresholds::{Disk, EvictionThreshold, disks, thresholds, vitals};
-use super::format::ago;
+use super::format::{age, since};
 use super::resources::{ResourceLine, resources};
 use super::{LeaseLine, NodeView};
 use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
-use crate::pipeline::human_duration;
 use crate::text::Text;
+use crate::thresholds::{
+    CERTIFICATE_EXPIRES_SOON, CERTIFICATE_RENEWED_BY, HIGH_PRESSURE_PERCENT, NODE_MONITOR_GRACE,
+    NODE_MONITOR_GRACE_SINCE, NOT_READY_TOLERATED, OLD_NODE_MONITOR_GRACE,
+};
 use crate::time::TimeDelta;
-
-/// How long the cluster waits for a sign of life before it calls the node NotReady, seconds: `--node-monitor-grace-period`
-/// of the controller manager, whose default was 40 before 1.32.
-pub const NODE_GRACE_S: i64 = 50;
-const OLD_NODE_GRACE_S: i64 = 40;
-/// How long pods tolerate a node that is not ready unless they say otherwise, seconds (`DefaultTolerationSeconds`).
-pub const TOLERATED_S: i64 = 300;
-/// A certificate is renewed when 70 to 90 percent of its time have passed (client-go's certificate manager).
-const RENEWED_BY: f64 = 0.9;
 
 /// The node.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +24,7 @@ pub struct NodeDetail {
     pub taints: Vec<String>,
     /// The lease.
     pub lease: Option<LeaseOutlook>,
-    /// What the node has, and what is asked for.
+    /// Capacity, allocatable, requests and limits.
     pub resources: Vec<ResourceLine>,
     /// Eviction thresholds, the nearest first.
     pub thresholds: Vec<EvictionThreshold>,
@@ -49,17 +42,17 @@ pub struct NodeDetail {
     pub kernel: Vec<Victim>,
     /// Pods by the processors that they use, as far as that is known.
     pub busy: Vec<CpuUse>,
-    /// Processes killed for lack of memory since boot.
+    /// Processes OOM-killed since boot.
     pub oom_kills: Option<u64>,
     /// When the machine booted.
     pub boot: Option<Time>,
-    /// Kills for lack of memory that the kernel's log tells, newest first.
+    /// OOM kills in the kernel log, newest first.
     pub kills: Vec<OomKill>,
     /// The runtime's own conditions.
     pub runtime: Vec<RuntimeCondition>,
     /// Certificates of the kubelet, the first to end first.
     pub certificates: Vec<CertificateLine>,
-    /// When the machine was last looked at; None when nobody does, or not lately.
+    /// When the machine was last sampled; None without a recent sample.
     pub sampled_at: Option<Time>,
     /// Why nothing is known of the machine itself: its memory, file systems, pressure, kills; empty while something is.
     pub unavailable: String,
@@ -91,7 +84,7 @@ pub struct LeaseOutlook {
     pub is_unknown: bool,
 }
 
-/// A kill for lack of memory.
+/// An OOM kill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OomKill {
     /// When.
@@ -111,6 +104,36 @@ pub struct CertificateLine {
     pub left: TimeDelta,
     /// It should have been renewed by now.
     pub late: bool,
+}
+
+/// State of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateState {
+    /// It expires later.
+    Valid,
+    /// It expires soon.
+    ExpiresSoon,
+    /// It should have been renewed by now.
+    RenewalLate,
+    /// It has expired.
+    Expired,
+}
+
+impl CertificateLine {
+    /// Its state, the worst first.
+    pub fn state(&self) -> CertificateState {
+        match self.left {
+            left if left <= TimeDelta::zero() => CertificateState::Expired,
+            _ if self.late => CertificateState::RenewalLate,
+            left if left < CERTIFICATE_EXPIRES_SOON => CertificateState::ExpiresSoon,
+            _ => CertificateState::Valid,
+        }
+    }
+}
+
+/// True for high pressure: the worse of `some` and `full`, average of the last 10 s.
+pub fn is_high_pressure(pressure: &Pressure) -> bool {
+    pressure.full.map_or(pressure.some[0], |full| full[0].max(pressure.some[0])) >= HIGH_PRESSURE_PERCENT
 }
 
 impl NodeDetail {
@@ -152,15 +175,15 @@ impl NodeDetail {
     }
 }
 
-/// Why nobody tells how the machine is now.
+/// Reason why host metrics are not available.
 fn unavailable(moment: &NodeView) -> String {
-    const LACKS: &str = "memory, disks, pressure, pods' use";
+    const MISSING: &str = "no host metrics (memory, disk, pressure, per-pod usage)";
     let header = moment.header();
     let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
     match (&moment.snapshot.machine.vitals, source) {
-        (Some((at, _)), _) => format!("the machine was last looked at {} ago", human_duration(ago(moment.now, *at))),
-        (None, Some(source)) => format!("nobody looked at the machine ({LACKS}): {}", source.text),
-        (None, None) => format!("nobody looked at the machine ({LACKS})"),
+        (Some((at, _)), _) => format!("host metrics last sampled {} ago", age(moment.now, *at)),
+        (None, Some(source)) => format!("{MISSING}: {}", source.text),
+        (None, None) => MISSING.to_owned(),
     }
 }
 
@@ -169,8 +192,8 @@ fn conditions(moment: &NodeView) -> Vec<ConditionLine> {
     let line = |c: &Condition| ConditionLine {
         condition: c.clone(),
         well: (c.kind == "Ready") == c.is_true() && c.status != "Unknown",
-        age: c.last_transition_time.map(|at| ago(now, at)),
-        heartbeat_age: c.last_heartbeat_time.map(|at| ago(now, at)),
+        age: c.last_transition_time.map(|at| since(now, at)),
+        heartbeat_age: c.last_heartbeat_time.map(|at| since(now, at)),
     };
     let mut all: Vec<_> = moment.snapshot.node.iter().flat_map(|n| &n.status.conditions).map(line).collect();
     all.sort_by_key(|c| (c.well, c.condition.kind != "Ready"));
@@ -182,10 +205,10 @@ impl LeaseOutlook {
         let lease = moment.header().lease?;
         let ready = moment.snapshot.node.as_ref().and_then(|n| n.status.conditions.iter().find(|c| c.kind == "Ready"));
         let unknown = ready.filter(|c| c.status == "Unknown");
-        let grace = if is_old(&moment.header().kubelet) { OLD_NODE_GRACE_S } else { NODE_GRACE_S };
+        let grace = if is_old(&moment.header().kubelet) { OLD_NODE_MONITOR_GRACE } else { NODE_MONITOR_GRACE };
         let told = unknown.and_then(|c| c.last_transition_time);
-        let not_ready_at = told.unwrap_or(lease.renewed + TimeDelta::seconds(grace));
-        let evicted_at = not_ready_at + TimeDelta::seconds(TOLERATED_S);
+        let not_ready_at = told.unwrap_or(lease.renewed + grace);
+        let evicted_at = not_ready_at + NOT_READY_TOLERATED;
         Some(Self { lease, not_ready_at, evicted_at, is_unknown: unknown.is_some() })
     }
 }
@@ -193,7 +216,7 @@ impl LeaseOutlook {
 /// A kubelet before 1.32, and most likely a controller manager of that time.
 fn is_old(version: &str) -> bool {
     let minor = version.trim_start_matches('v').split('.').nth(1).and_then(|m| m.parse::<u32>().ok());
-    minor.is_some_and(|minor| minor < 32)
+    minor.is_some_and(|minor| minor < NODE_MONITOR_GRACE_SINCE)
 }
 
 fn kills(moment: &NodeView) -> Vec<OomKill> {
@@ -221,7 +244,11 @@ fn certificates(moment: &NodeView, now: Time) -> Vec<CertificateLine> {
     let line = |certificate: &Certificate| {
         let (all, passed) = (certificate.ends - certificate.begins, now - certificate.begins);
         let share = passed.num_seconds() as f64 / (all.num_seconds().max(1)) as f64;
-        CertificateLine { certificate: certificate.clone(), left: certificate.ends - now, late: share > RENEWED_BY }
+        CertificateLine {
+            certificate: certificate.clone(),
+            left: certificate.ends - now,
+            late: share > CERTIFICATE_RENEWED_BY,
+        }
     };
     let mut all: Vec<_> = moment.snapshot.certificates.iter().map(|(_, held)| line(&held.value)).collect();
     all.sort_by_key(|c| c.certificate.ends);

@@ -1,10 +1,9 @@
-//! Owns one moment of the node, placed: what a command prints and what a frame draws.
-//! It must not change: a new moment is made from a new snapshot.
+//! The view model of the node at one instant, immutable: pods with their positions, rows, diagnoses.
 
 use std::sync::Arc;
 
 use super::row::turns_at;
-use super::{Filter, NodeHeader, PlegView, PodDiagnosis, Row, RunbookEntry, Sort};
+use super::{Filter, PodDiagnosis, Row, RunbookEntry, Sort};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
@@ -37,12 +36,12 @@ impl NodeView {
         Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
     }
 
-    /// One row per pod, trouble first, then by namespace and name.
+    /// One row per pod, worst health first, then by namespace and name.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Which of the rows a filter lets through, in the order that is asked for.
+    /// Indexes of the rows that a filter accepts, in the requested order.
     pub fn chosen(&self, filter: &Filter, sort: Sort) -> Vec<usize> {
         let asked = filter.matcher();
         let mut chosen: Vec<usize> = (0..self.rows.len()).filter(|&i| asked.accepts(&self.rows[i])).collect();
@@ -56,7 +55,7 @@ impl NodeView {
         self.pods.get(place)
     }
 
-    /// Why the pod of that UID stands where it stands.
+    /// The findings of the pod of that UID.
     pub fn diagnosis(&self, key: &str) -> Option<&Arc<Diagnosis>> {
         self.found.pods.get(key)
     }
@@ -82,16 +81,6 @@ impl NodeView {
     /// Every entry of it, by id, with places to fill in angle brackets.
     pub fn entries(&self) -> Vec<RunbookEntry> {
         self.book().causes().map(|cause| RunbookEntry::new(cause)).collect()
-    }
-
-    /// Node, versions, sources, alarms.
-    pub fn header(&self) -> NodeHeader {
-        NodeHeader::new(self)
-    }
-
-    /// PLEG, and our own measure of what it pays.
-    pub fn pleg(&self) -> PlegView {
-        PlegView::new(self)
     }
 
     /// The next moment at which something changes by waiting alone.
@@ -122,6 +111,7 @@ mod tests {
     use super::*;
     use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
     use crate::pipeline::tests::fixture::Node;
+    use crate::view::PlegVerdict;
 
     fn moment(node: &mut Node) -> NodeView {
         NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
@@ -140,13 +130,13 @@ mod tests {
         node.list(Source::Cri, Vec::new());
         fails(&mut node, Source::Cri, Call::CriList);
         node.at += TimeDelta::seconds(11);
-        assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
+        assert_eq!(moment(&mut node).pleg().verdict, PlegVerdict::Down);
         node.report(Source::Cri, Fact::CallBegin(Call::CriList));
-        assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
+        assert_eq!(moment(&mut node).pleg().verdict, PlegVerdict::Hanging, "a call without a response hangs");
     }
 
     #[test]
-    fn a_node_that_nobody_vouches_for_is_shown_with_its_age() {
+    fn a_node_condition_without_a_live_source_has_an_age() {
         let mut node = Node::new();
         let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
         node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
@@ -158,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_promised_for_a_kubelet_that_is_away() {
+    fn nothing_is_announced_while_the_kubelet_is_down() {
         let mut node = Node::new();
         let ended = json!({"exitCode": 1, "reason": "Error", "startedAt": node.at, "finishedAt": node.at});
         let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
@@ -180,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kubelet_where_nobody_listens_is_away_from_the_first_look() {
+    fn a_kubelet_that_refuses_connections_is_unresponsive_at_once() {
         let mut node = Node::new();
         let away = |node: &mut Node| node.snapshot().is_kubelet_unresponsive(node.at);
         assert!(!away(&mut node));

@@ -1,5 +1,4 @@
-//! Owns what is shown of one pod beyond its row: who it is, and the three words on each container side by side.
-//! It must not choose between the words: what differs is told as such.
+//! One pod beyond its row: its identity, and the state of each container as each source reports it.
 
 use std::collections::HashMap;
 
@@ -10,7 +9,7 @@ use crate::observation::{Container, ContainerPhase, Time};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
-/// What each source says of one container; empty when it says nothing.
+/// The state of one container as each source reports it; empty for no data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceWords {
     /// Container name.
@@ -21,7 +20,7 @@ pub struct SourceWords {
     pub kubelet: String,
     /// The container runtime.
     pub runtime: String,
-    /// One says that it runs, another that it does not: one of them is behind, or no longer told.
+    /// One source reports it as running, another does not: one of them is behind, or no longer current.
     pub differ: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Owns why one pod stands where it stands, as it is shown: its own findings, and the node's fault that explains it.
-//! It must not choose among them: `diagnose` has put them in order.
+//! The diagnosis of one pod: its own findings, and the fault of the node that explains them.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ pub struct PodDiagnosis {
 }
 
 impl PodDiagnosis {
-    /// What is told first: the node's fault where it explains the pod, else the best of its own findings.
+    /// The first finding to show: the node's fault if it explains the pod, else the pod's own best one.
     pub fn first(&self) -> Option<&Finding> {
         self.of_node.as_ref().or_else(|| self.own.top())
     }

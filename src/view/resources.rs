@@ -1,11 +1,11 @@
-//! Owns what the pods of the node ask for, and what is in use, against what the node has for them.
-//! It must not count a pod that has ended: nothing is kept free for it.
+//! Requests, limits and usage of the node's pods against what the node has. Pods in a terminal phase do not count.
 
 use super::NodeView;
 use super::format::bytes;
 use crate::model::requests;
 use crate::objects::{Pod, Quantity, Resource, Resources};
 use crate::pipeline::LocatedPod;
+use crate::thresholds::NEARLY_FULL;
 
 /// One resource of the node.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,17 +22,42 @@ pub struct ResourceLine {
     pub limits: Quantity,
     /// Pods with a container that nothing limits.
     pub unbounded: usize,
-    /// What is in use on the whole machine, by whatever, where a source says it.
+    /// Usage of the whole machine; None when unknown.
     pub used: Option<Quantity>,
 }
 
+/// How much of a resource is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Room is left.
+    Normal,
+    /// Nearly all of it.
+    NearlyFull,
+    /// More than allocatable.
+    Over,
+}
+
 impl ResourceLine {
+    /// Requests as a share of allocatable; None when nothing is allocatable.
+    pub fn requested_share(&self) -> Option<f64> {
+        self.requested.share_of(self.allocatable)
+    }
+
+    /// The same as a level.
+    pub fn load(&self) -> Load {
+        match self.requested_share() {
+            Some(share) if share > 1.0 => Load::Over,
+            Some(share) if share >= NEARLY_FULL => Load::NearlyFull,
+            _ => Load::Normal,
+        }
+    }
+
     /// An amount of it in words.
     pub fn text(&self, amount: Quantity) -> String {
         amount_text(&self.resource, amount)
     }
 
-    /// Worth a line: the node has it, or a pod asks for it.
+    /// The node has it, or a pod requests it.
     fn matters(&self) -> bool {
         !(self.capacity.is_zero() && self.requested.is_zero() && self.limits.is_zero())
     }
@@ -58,7 +83,7 @@ pub(super) fn resident(moment: &NodeView) -> impl Iterator<Item = (&LocatedPod, 
     })
 }
 
-/// Every resource that the node has or that a pod asks for; none while the node is not known.
+/// Every resource that the node has or a pod requests; empty while the node's capacity is unknown.
 pub fn resources(moment: &NodeView) -> Vec<ResourceLine> {
     let Some(node) = &moment.snapshot.node else { return Vec::new() };
     let (mut requested, mut limits, mut count) = (Resources::default(), Resources::default(), 0);

@@ -1,16 +1,13 @@
-//! Owns one pod as a row: the columns of the table and the screen, and how troubled it is.
-//! It must not format for a width; the consumer cuts.
+//! One pod as a row of the table, and its health.
 
 use super::format::next_text;
-use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
+use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, NextKind, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_RESET, STAGE_SLOW};
 use crate::time::TimeDelta;
-
-/// How long a stage that should pass by itself may take before its pod is shown among the slow ones, seconds.
-const SLOW_S: i64 = 30;
 
 /// How troubled a pod is; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +18,7 @@ pub enum PodHealth {
     Healthy,
     /// Running and Ready, and restarted not long ago.
     Unsteady,
-    /// No source says how it fares.
+    /// No data about its state.
     Unknown,
     /// On its way.
     Moving,
@@ -88,6 +85,8 @@ pub struct Row {
     pub in_stage_for: Option<TimeDelta>,
     /// What comes next, with its countdown; empty when nothing is known.
     pub next: String,
+    /// What that is, and whether its time is known.
+    pub next_kind: Option<(NextKind, bool)>,
     /// When, to sort by.
     pub next_at: Option<Time>,
     /// What the sources say is the matter, on one line.
@@ -132,6 +131,7 @@ impl Row {
             in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
+            next_kind: place.next.map(|next| (next.kind, next.at.is_some())),
             next_at: place.next.and_then(|next| next.at),
             reason: place.reason.one_line().into_owned(),
             why: String::new(),
@@ -149,11 +149,11 @@ impl Row {
     #[must_use]
     pub fn because(mut self, own: Option<&Finding>, of_node: Option<&Finding>) -> Self {
         if let Some(finding) = of_node {
-            (self.why, self.cause) = (format!("the node: {}", finding.title), finding.cause.clone());
+            (self.why, self.cause) = (format!("node: {}", finding.title), finding.cause.clone());
         } else if let Some(finding) = own {
             self.cause = finding.cause.clone();
             if finding.cause != HEALTHY {
-                let sure = if finding.confidence == Confidence::Possible { "perhaps: " } else { "" };
+                let sure = if finding.confidence == Confidence::Possible { "possibly: " } else { "" };
                 self.why = format!("{sure}{}", finding.title);
             }
         }
@@ -163,14 +163,14 @@ impl Row {
 
 fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHealth {
     let place = &placed.position;
-    let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
+    let slow = in_stage.is_some_and(|d| d >= STAGE_SLOW);
     match (place.stage, place.state) {
         _ if placed.facts.is_only_on_disk() => PodHealth::Unknown,
         (_, StageState::Failed) => PodHealth::Failed,
         (Stage::Running, StageState::Done) => PodHealth::Done,
         (Stage::Running, _) => {
             let last = place.status.last_restart.filter(|_| place.status.restarts > 0);
-            let recent = last.is_some_and(|at| now - at < TimeDelta::seconds(UNSTEADY_S));
+            let recent = last.is_some_and(|at| now - at < BACK_OFF_RESET);
             if recent { PodHealth::Unsteady } else { PodHealth::Healthy }
         }
         (Stage::Terminating, StageState::Done) => PodHealth::Done,
@@ -184,13 +184,13 @@ fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHea
     }
 }
 
-/// When waiting alone gives the row of a pod another trouble, if it ever does.
+/// When waiting alone changes the health of a pod, if it ever does.
 pub(super) fn turns_at(placed: &LocatedPod, now: Time) -> Option<Time> {
     let place = &placed.position;
     let in_stage = place.since.map(|since| now - since);
     match health(placed, in_stage, now) {
-        PodHealth::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),
-        PodHealth::Unsteady => Some(place.status.last_restart? + TimeDelta::seconds(UNSTEADY_S)),
+        PodHealth::Moving => Some(place.since? + STAGE_SLOW),
+        PodHealth::Unsteady => Some(place.status.last_restart? + BACK_OFF_RESET),
         PodHealth::Done | PodHealth::Healthy | PodHealth::Unknown | PodHealth::Slow | PodHealth::Failed => None,
     }
 }

@@ -1,5 +1,4 @@
-//! Owns what differs between the rows of two moments: what a watch prints.
-//! It must not take for a difference what time alone moves: ages and countdowns.
+//! Changes between the rows of two views, for `--watch`. Ages and countdowns are not changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +15,9 @@ pub enum ChangeKind {
     Added,
     /// It is another than before.
     Changed,
-    /// The filter does not let it through any more; the row is told as it is now.
+    /// The filter no longer accepts it; the row shows its current state.
     Left,
-    /// No source shows the pod any more; the row is told as it was last.
+    /// No source reports the pod any longer; the row shows its last state.
     Gone,
 }
 
@@ -35,7 +34,7 @@ impl ChangeKind {
     }
 }
 
-/// One row that is told again.
+/// One row that changed.
 #[derive(Clone, Debug)]
 pub struct RowChange {
     /// Why.
@@ -60,7 +59,7 @@ impl RowChanges {
         Self { filter, known: BTreeMap::new(), started: false }
     }
 
-    /// What is to be told of `moment`, in the order of its rows, and what is gone behind it.
+    /// The changes since the last view: in the order of its rows, deleted pods last.
     pub fn update(&mut self, moment: &NodeView) -> Vec<RowChange> {
         let mut news = Vec::new();
         let first = !std::mem::replace(&mut self.started, true);
@@ -95,9 +94,7 @@ impl RowChanges {
 
 /// Nothing but ages and countdowns differs.
 fn same(a: &Row, b: &Row) -> bool {
-    // `3 (27s ago)`, `restart in 12s`: the number, and what comes.
-    let first = |text: &str| text.split(' ').next().map(str::to_owned);
     let words = |row: &Row| (row.ready.clone(), row.status.clone(), row.reason.clone());
     let place = |row: &Row| (row.stage, row.state, row.health);
-    (words(a), place(a), first(&a.restarts), first(&a.next)) == (words(b), place(b), first(&b.restarts), first(&b.next))
+    (words(a), place(a), a.restarts_so_far, a.next_kind) == (words(b), place(b), b.restarts_so_far, b.next_kind)
 }

@@ -1,5 +1,4 @@
-//! Owns a runbook entry as it is read: in general, with places to fill in angle brackets, or for one subject.
-//! It must not fill anything in itself: a finding brings its own words and commands.
+//! A runbook entry as text: in general with placeholders, or filled in for one finding.
 
 use super::has_words;
 use crate::diagnose::{Finding, Todo, steps};

@@ -1,15 +1,15 @@
-//! Owns which of the kubelet's settings are shown, their true defaults, and what is to be said where one bites.
-//! It must not call a setting wrong: a remark says what follows from it.
+//! Settings of the kubelet with their defaults, and the consequences of risky values.
 
 use super::NodeView;
 use crate::text::Text;
+use crate::thresholds::{BACK_OFF_MAX, EVICTION_HARD, LOW_PULL_QPS, MANY_PODS};
 
 /// A setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SettingLine {
     /// Its name in KubeletConfiguration.
     pub name: &'static str,
-    /// As it is; None where it is not set, and the default holds.
+    /// Its value; None when it is not set and the default holds.
     pub value: Option<Text>,
     /// The default, as the code has it.
     pub default: &'static str,
@@ -49,9 +49,6 @@ const SHOWN: &[(&str, &str)] = &[
     ("shutdownGracePeriod", "0s"),
     ("kubeAPIQPS", "50"),
 ];
-/// Signals of `evictionHard` that are set by default.
-const EVICTION_SIGNALS: [&str; 5] =
-    ["memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"];
 
 /// Every setting that is shown; none while the kubelet's settings were not read.
 pub fn settings(moment: &NodeView) -> Vec<SettingLine> {
@@ -90,18 +87,13 @@ pub fn settings(moment: &NodeView) -> Vec<SettingLine> {
 /// Values that mean the default and are written otherwise.
 fn is_default(name: &str, value: &str) -> bool {
     match name {
-        "crashLoopBackOff" => value == "300s",
+        "crashLoopBackOff" => value == format!("{}s", BACK_OFF_MAX.num_seconds()),
         "evictionHard" => {
             let mut parts: Vec<&str> = value.split(' ').collect();
             parts.sort_unstable();
-            parts
-                == [
-                    "imagefs.available=15%",
-                    "imagefs.inodesFree=5%",
-                    "memory.available=100Mi",
-                    "nodefs.available=10%",
-                    "nodefs.inodesFree=5%",
-                ]
+            let mut defaults = EVICTION_HARD.map(|(signal, threshold)| format!("{signal}={threshold}"));
+            defaults.sort_unstable();
+            parts == defaults
         }
         _ => false,
     }
@@ -110,50 +102,50 @@ fn is_default(name: &str, value: &str) -> bool {
 fn remark(name: &str, value: &str, of: &dyn Fn(&str) -> Option<Text>) -> String {
     let number = || value.parse::<f64>().ok();
     match (name, value) {
-        ("serializeImagePulls", "true") => "one image at a time: a large pull holds up every other".into(),
-        ("maxParallelImagePulls", "1") => "one image at a time: a large pull holds up every other".into(),
+        ("serializeImagePulls", "true") => "one image at a time: a large pull delays all others".into(),
+        ("maxParallelImagePulls", "1") => "one image at a time: a large pull delays all others".into(),
         ("maxParallelImagePulls", "none") if of("serializeImagePulls").as_deref() == Some("false") => {
-            "any number of pulls at once: they share disk and network".into()
+            "unlimited parallel pulls compete for disk and network".into()
         }
-        ("registryPullQPS", "0") => "no bound".into(),
-        ("registryPullQPS", _) if number().is_some_and(|n| n <= 5.0) => {
-            "beyond it pulls fail with \"pull QPS exceeded\" and back off, as after a reboot".into()
+        ("registryPullQPS", "0") => "unlimited".into(),
+        ("registryPullQPS", _) if number().is_some_and(|n| n <= LOW_PULL_QPS) => {
+            "more pulls, as after a reboot, fail with \"pull QPS exceeded\" and back off".into()
         }
-        ("crashLoopBackOff", _) if number_of_seconds(value).is_some_and(|s| s < 300.0) => {
-            format!("a crashing container is started again at least every {value}")
+        ("crashLoopBackOff", _) if number_of_seconds(value).is_some_and(|s| s < BACK_OFF_MAX.num_seconds() as f64) => {
+            format!("a crashing container restarts at least every {value}")
         }
-        ("imageGCHighThresholdPercent", "100") => "images are never collected before the disk evicts".into(),
-        ("maxPods", _) if number().is_some_and(|n| n > 250.0) => {
-            "PLEG lists all of them each second: its relists grow with them".into()
+        ("imageGCHighThresholdPercent", "100") => "no image garbage collection before disk eviction".into(),
+        ("maxPods", _) if number().is_some_and(|n| n > MANY_PODS) => {
+            "PLEG lists all pods every second: relists slow down with their number".into()
         }
-        ("podPidsLimit", "-1") => "no bound: one pod can take all process ids of the node".into(),
+        ("podPidsLimit", "-1") => "unlimited: one pod can exhaust the node's PIDs".into(),
         ("kubeReserved", "none") if of("systemReserved").is_none() => {
-            "nothing is kept for kubelet, runtime and system: pods may ask for all of the node".into()
+            "nothing reserved for the kubelet, runtime or system: pods can request the whole node".into()
         }
         ("evictionHard", "5 signals") => String::new(),
         ("evictionHard", _) => {
             let merged = of("mergeDefaultEvictionSettings").as_deref() == Some("true");
             let has = |signal: &&str| value.split(' ').any(|part| part.starts_with(&format!("{signal}=")));
-            let missing: Vec<&str> = EVICTION_SIGNALS.into_iter().filter(|s| !has(s)).collect();
+            let missing: Vec<&str> = EVICTION_HARD.into_iter().map(|(signal, _)| signal).filter(|s| !has(s)).collect();
             if merged || missing.is_empty() {
                 String::new()
             } else {
-                format!("replaces all defaults: nothing evicts for {}", missing.join(", "))
+                format!("replaces all defaults: no eviction for {}", missing.join(", "))
             }
         }
         ("rotateCertificates", "false") => {
-            "its client certificate is not renewed: see when it ends on the node's pane".into()
+            "the client certificate is not rotated; see its expiry in the Node pane".into()
         }
         ("cpuManagerPolicy", "static") => {
-            "whole cores of Guaranteed pods are theirs alone: fewer are left to share".into()
+            "Guaranteed pods with whole CPUs get exclusive cores: fewer remain shared".into()
         }
         ("memoryManagerPolicy", "Static") => {
-            "memory of Guaranteed pods comes from NUMA nodes: admission may refuse them".into()
+            "memory of Guaranteed pods is reserved per NUMA node: admission can reject them".into()
         }
         ("topologyManagerPolicy", "restricted" | "single-numa-node") => {
-            "pods that do not fit one NUMA node are refused (TopologyAffinityError)".into()
+            "pods that do not fit one NUMA node are rejected (TopologyAffinityError)".into()
         }
-        ("shutdownGracePeriod", "0s") => "pods get no grace when the machine shuts down".into(),
+        ("shutdownGracePeriod", "0s") => "no graceful node shutdown: pods are killed at once".into(),
         _ => String::new(),
     }
 }

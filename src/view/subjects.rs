@@ -1,5 +1,4 @@
-//! Owns which subjects are explained, and in which order: the one that was named, or all that are not well.
-//! It must not diagnose: it asks `diagnose` once a subject.
+//! The subjects that `explain` reports: a named one, or everything that is not healthy.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
 use crate::text::Text;
 
-/// A subject as it was written.
+/// A subject as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubjectName {
     /// `NAME`: a pod of any namespace, or a node.
@@ -65,7 +64,7 @@ impl ExplainedSubject {
     }
 }
 
-/// Every subject that is not well, worst first; the node before its pods when it is at fault.
+/// Every subject that is not healthy, worst first; a faulty node comes before its pods.
 pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
@@ -83,13 +82,13 @@ pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
     out
 }
 
-/// Owners told at most: each costs a pass over all events.
+/// Most owners to explain: each costs a pass over all events.
 const OWNERS: usize = 64;
 
-/// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
+/// Owners that cannot create their pods: such a pod has no object, only its owner has events.
 fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<ExplainedSubject> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
-    // Newest first: what was created since is no longer told.
+    // Newest first: a later creation overrides the failure.
     for event in moment.snapshot.other_events.iter() {
         if matches!(event.reason.as_str(), "FailedCreate" | "SuccessfulCreate") {
             let about = &event.involved_object;
@@ -110,7 +109,7 @@ pub fn explain_named(moment: &NodeView, asked: &SubjectName) -> Vec<ExplainedSub
         rows.filter_map(|row| pod(moment, &doctor, &node.diagnosis, row)).collect()
     };
     match asked {
-        // One node's state must not be told under another's name.
+        // The state of one node must not be shown under another's name.
         SubjectName::Node(name) if !moment.snapshot.nodes.is_empty() && !is_node(name) => Vec::new(),
         SubjectName::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
         SubjectName::Pod(namespace, name) => {
@@ -150,7 +149,7 @@ fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Optio
 fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> ExplainedSubject {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
-    // Of several nodes in an import each is looked at by its own conditions.
+    // Each of several nodes in an import has its own conditions.
     let snapshot = other.map(|n| {
         let about = |e: &&std::sync::Arc<crate::objects::Event>| {
             e.involved_object.kind == "Node" && e.involved_object.name == n.metadata.name
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_that_cannot_create_its_pods_is_told_until_it_can() {
+    fn an_owner_that_cannot_create_its_pods_is_explained_until_it_can() {
         let mut node = Node::new();
         let event = |name: &str, reason: &str, message: &str, at: Time| {
             let json = serde_json::json!({"metadata": {"name": format!("{name}.{reason}"), "namespace": "shop", "uid": format!("{name}.{reason}")},

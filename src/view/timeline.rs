@@ -1,5 +1,4 @@
-//! Owns a pod's life as a row of phases over time, from what its sources still know.
-//! It must not invent a phase between two times that nobody told: it stays what it was.
+//! A pod's timeline as phases, from the times that its sources still know.
 
 use crate::model::nonzero_time;
 use crate::observation::Time;
@@ -62,7 +61,7 @@ struct PodTimes {
     ended: Option<Time>,
 }
 
-/// A pod's life up to the moment, oldest first; none when nobody says when it began.
+/// A pod's timeline up to `now`, oldest phase first; empty when its creation time is unknown.
 pub fn timeline(placed: &LocatedPod, now: Time) -> Vec<TimelineSpan> {
     let Some(known) = PodTimes::of(placed, now) else { return Vec::new() };
     let mut bounds: Vec<Time> = known.bounds().filter(|at| *at > known.created && *at < now).collect();
@@ -144,7 +143,7 @@ fn failing(placed: &LocatedPod, now: Time) -> Vec<(Time, Time)> {
             spans.push((end, back));
         }
     }
-    // In `running` the containers' ends say it finer.
+    // In `running` the containers' exits are more precise.
     let failed = placed.position.state == StageState::Failed && placed.position.stage < Stage::Running;
     spans.extend(placed.position.since.filter(|_| failed).map(|since| (since, now)));
     spans

@@ -4,13 +4,14 @@
 use super::events::{schedule, signals};
 use super::stage_of;
 use crate::diagnose::scheduler::split;
-use crate::diagnose::{HEALTHY, PATIENCE_S, TRANSIENT};
+use crate::diagnose::{HEALTHY, TRANSIENT};
 use crate::model::Snapshot;
 use crate::objects::Event;
 use crate::objects::limits::EVENTS_OF_ONE;
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::Signal;
+use crate::thresholds::STAGE_STUCK;
 
 /// What each event of a step that went well has left behind: everything up to that stage.
 const DONE: [(&str, Stage); 5] = [
@@ -50,7 +51,7 @@ pub(in crate::diagnose) fn standing<'a>(
     now: Time,
 ) -> Option<(&'a Event, &'static str, Stage)> {
     let newest = of_name(snapshot, namespace, name).find(|event| !is_stale(event, now) && event.reason != "BackOff")?;
-    let lately = newest.last().is_some_and(|at| (now - at).num_seconds() <= PATIENCE_S);
+    let lately = newest.last().is_some_and(|at| (now - at).num_seconds() <= STAGE_STUCK.num_seconds());
     let (cause, stage) = match newest.reason.as_str() {
         "Started" => (HEALTHY, Stage::Running),
         "Killing" if lately && newest.message.starts_with("Stopping container") => (TRANSIENT, Stage::Terminating),
@@ -65,7 +66,7 @@ pub(in crate::diagnose) fn standing<'a>(
 
 /// A readiness probe that goes on failing says so each period: one that has not for longer is well again.
 fn is_stale(event: &Event, now: Time) -> bool {
-    let long_ago = event.last().is_some_and(|at| (now - at).num_seconds() > PATIENCE_S);
+    let long_ago = event.last().is_some_and(|at| (now - at).num_seconds() > STAGE_STUCK.num_seconds());
     long_ago && event.reason == "Unhealthy" && event.message.starts_with("Readiness")
 }
 

@@ -8,9 +8,7 @@ use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
-
-/// A probe's verdict and the end that it brings lie at most so far apart, besides the grace period, seconds.
-const KILL_WITHIN_S: i64 = 60;
+use crate::thresholds::PROBE_KILL_WITHIN;
 
 /// The word for an end that nobody has seen.
 const LOST: &str = "lost";
@@ -113,8 +111,8 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&
     // not contradict.
     let near = |event: &Event| {
         let after = |said: Option<Time>| Some((end.at? - said?).num_seconds());
-        after(event.first()).is_none_or(|s| s >= -KILL_WITHIN_S)
-            && after(event.last()).is_none_or(|s| s <= grace + KILL_WITHIN_S)
+        after(event.first()).is_none_or(|s| s >= -PROBE_KILL_WITHIN.num_seconds())
+            && after(event.last()).is_none_or(|s| s <= grace + PROBE_KILL_WITHIN.num_seconds())
     };
     let killing = s.facts.events_of(&c.name).filter(|e| e.reason == "Killing");
     for event in killing {
@@ -136,7 +134,8 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&
     let told = own.filter_map(|line| Some((probe_verdict(s, &line.text, &c.name)?, line)));
     let within = |line: &Line| {
         end.at.is_some_and(|at| {
-            (at - line.first).num_seconds() >= -KILL_WITHIN_S && (at - line.at).num_seconds() <= grace + KILL_WITHIN_S
+            (at - line.first).num_seconds() >= -PROBE_KILL_WITHIN.num_seconds()
+                && (at - line.at).num_seconds() <= grace + PROBE_KILL_WITHIN.num_seconds()
         })
     };
     told.filter(|(_, line)| within(line)).last().map(|(word, line)| (word, line.text.text()))
@@ -173,7 +172,8 @@ fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
     let oom = own.filter(|l| {
         l.text.contains("oom-kill") || l.text.contains("out of memory") || l.text.contains("Out of memory")
     });
-    let near = |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= KILL_WITHIN_S);
+    let near =
+        |at: Time| end.at.is_none_or(|ended| (ended - at).num_seconds().abs() <= PROBE_KILL_WITHIN.num_seconds());
     oom.filter(|l| near(l.at)).map(|l| l.text.text()).last()
 }
 

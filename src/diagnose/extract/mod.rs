@@ -21,9 +21,7 @@ use crate::objects::{ContainerStatus, Event};
 use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Stage, StageState};
 use crate::runbook::{Kind, Signal};
-
-/// Failures of a liveness probe that are no accident: the API's default threshold.
-const LIVENESS_FAILURES: u32 = 3;
+use crate::thresholds::{BACK_OFF_RESET, LIVENESS_FAILURES, STAGE_STUCK};
 
 /// A pod that is looked at.
 pub(super) struct Subject<'a> {
@@ -144,7 +142,7 @@ impl Subject<'_> {
             // Probes speak of the run under way, or of the one that they ended; a Ready container may fail its liveness probe.
             _ => {
                 let kills = signal.word == "liveness" && signal.count >= LIVENESS_FAILURES;
-                let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= super::PATIENCE_S);
+                let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= STAGE_STUCK.num_seconds());
                 let of_this_run = !self.is_of_a_run_before(signal, c);
                 of_this_run && (!c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now))
             }
@@ -160,7 +158,7 @@ impl Subject<'_> {
         let (Some(at), Some(began)) = (signal.at, c.running_since) else { return false };
         let end = c.last_exit.as_ref().and_then(|(.., end)| *end);
         let after = end.map(|end| (end - at).num_seconds());
-        at < began && after.is_none_or(|after| after > super::PATIENCE_S)
+        at < began && after.is_none_or(|after| after > STAGE_STUCK.num_seconds())
     }
 
     /// An event on the restarts of a container that has done its work, or runs and is ready for longer than restarts are remembered.
@@ -173,6 +171,6 @@ impl Subject<'_> {
     /// Within what the kubelet remembers of restarts.
     fn restarted_lately(&self, c: &ContainerPosition) -> bool {
         let end = c.last_exit.as_ref().and_then(|(.., at)| *at);
-        c.restarts > 0 && end.is_some_and(|at| (self.now - at).num_seconds() < super::UNSTEADY_S)
+        c.restarts > 0 && end.is_some_and(|at| (self.now - at).num_seconds() < BACK_OFF_RESET.num_seconds())
     }
 }

@@ -10,12 +10,7 @@ use crate::objects::Node;
 use crate::observation::{Call, Source, Time};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
-
-/// An event of the node that is older says nothing of now, seconds; repeats count by their last time.
-const EVENT_AGE_S: i64 = 3600;
-
-/// A condition that was written so lately is alive, seconds (agents such as node-problem-detector write every 5 minutes).
-const FRESH_S: i64 = 300;
+use crate::thresholds::{CONDITION_CURRENT, NODE_EVENT_CURRENT};
 
 pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if let Some(node) = &snapshot.node {
@@ -33,7 +28,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     }
     let mut same: HashMap<(&Text, &Text), usize> = HashMap::new();
     for event in &snapshot.node_events {
-        if event.last().is_none_or(|at| (now - at).num_seconds() > EVENT_AGE_S) {
+        if event.last().is_none_or(|at| (now - at).num_seconds() > NODE_EVENT_CURRENT.num_seconds()) {
             continue;
         }
         // A kubelet that starts again and again writes a new event each time.
@@ -109,7 +104,7 @@ fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
     // Other agents write conditions too: theirs moving while the kubelet's stand still shows that the node lives.
     let posted = |c: &&crate::objects::Condition| c.reason == "NodeStatusUnknown";
     let others = node.status.conditions.iter().filter(|c| !posted(c)).filter_map(|c| c.last_heartbeat_time).max();
-    let age = others.map(|at| (now - at).num_seconds()).filter(|age| *age <= FRESH_S);
+    let age = others.map(|at| (now - at).num_seconds()).filter(|age| *age <= CONDITION_CURRENT.num_seconds());
     if let Some(age) = age.filter(|_| node.status.conditions.iter().any(|c| posted(&c))) {
         let signal = Signal::new(Kind::Watched, Source::ApiNode, "other-conditions-fresh", "");
         out.push(signal.code(age).at(others));

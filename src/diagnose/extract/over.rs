@@ -3,15 +3,8 @@
 
 use crate::model::{Line, Snapshot};
 use crate::observation::{Source, Time};
+use crate::thresholds::{API_LINE_CURRENT, LOG_LINE_CURRENT, LOOP_BLOCKED};
 
-/// A kubelet or a runtime whose trouble lasts says so again sooner than that, seconds: the rarest rounds, image collection and
-/// node status, are five minutes apart.
-const LINE_AGE_S: i64 = 900;
-/// The sync loop says every five seconds that it is blocked (pkg/kubelet/kubelet.go syncLoop); nothing is blocked that has not
-/// said so for so long, seconds.
-const LOOP_AGE_S: i64 = 20;
-/// Renewals of the lease, node status and watches that fail are tried again within a minute, and said again, seconds.
-const API_AGE_S: i64 = 120;
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
     ["/api/v1/", "/apis/", "API server", "lease", "node status", "getting node", "current node", "list *", "watch *"];
@@ -25,11 +18,11 @@ pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
         Source::KubeletLog if says_api(text) => {
-            after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_AGE_S
+            after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_LINE_CURRENT.num_seconds()
         }
         Source::KubeletLog if says(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
         Source::KubeletLog if text.contains("Skipping pod synchronization") => is_loop_over(line.at, now),
-        Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LINE_AGE_S,
+        Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LOG_LINE_CURRENT.num_seconds(),
         _ => false,
     }
 }
@@ -41,7 +34,7 @@ pub(super) fn says_api(text: &str) -> bool {
 
 /// True when the sync loop goes on again: it last said `at` that it is blocked.
 pub(super) fn is_loop_over(at: Time, now: Time) -> bool {
-    (now - at).num_seconds() > LOOP_AGE_S
+    (now - at).num_seconds() > LOOP_BLOCKED.num_seconds()
 }
 
 /// When the kubelet last wrote something to the API server that it writes by itself.
@@ -110,11 +103,11 @@ mod tests {
         let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what: blocked };
         node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
-        wait(&mut node, LOOP_AGE_S + 1);
+        wait(&mut node, LOOP_BLOCKED.num_seconds() + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));
         says(&mut node, "Unable to register node with API server: Unauthorized");
         assert_eq!(causes(&mut node)[0], "node.registration");
-        wait(&mut node, API_AGE_S + 1);
+        wait(&mut node, API_LINE_CURRENT.num_seconds() + 1);
         assert!(!causes(&mut node).contains(&"node.registration".into()));
     }
 }

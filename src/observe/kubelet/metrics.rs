@@ -10,9 +10,10 @@ use super::page_source::{KubeletPage, PageSource};
 use super::request_error::unexpected_body;
 use crate::decode::ScrapeBuilder;
 use crate::observation::{Call, Fact};
+use crate::thresholds::METRICS_PERIOD;
 
 /// Time between scrapes.
-pub const METRICS_EVERY: Duration = Duration::from_secs(10);
+pub const METRICS_EVERY: Duration = Duration::from_secs(METRICS_PERIOD.num_seconds() as u64);
 
 /// The source of scrapes.
 pub type MetricsSource = PageSource<MetricsPage>;

@@ -20,11 +20,12 @@ use crate::observation::{
     Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::{Message, Text};
+use crate::thresholds::MACHINE_PERIOD;
 use crate::trust::KnownFile;
 use systemctl::SystemctlError;
 
 /// Time between two samples.
-const SAMPLE_EVERY: Duration = Duration::from_secs(10);
+const SAMPLE_EVERY: Duration = Duration::from_secs(MACHINE_PERIOD.num_seconds() as u64);
 /// Time between the first two samples, which rates need.
 const SECOND_SAMPLE: Duration = Duration::from_secs(1);
 

@@ -54,7 +54,7 @@ fn a_field_that_there_is_not_is_said_and_hides_nothing() {
     let mut app = shop();
     keys(&mut app, "/nod:x");
     assert_eq!(names(&app).len(), 4);
-    assert!(shows(&app.draw(160, 24), "no field nod: there are ns: name: status: stage: cause: why: node:"));
+    assert!(shows(&app.draw(160, 24), "unknown field nod (available: ns: name: status: stage: cause: why: node:)"));
     assert!(shows(&app.draw(80, 24), "no field nod"));
 }
 
