@@ -8,6 +8,7 @@ use super::histogram::HistogramDelta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
 use crate::text::{Message, Text};
 use crate::thresholds::{EVENTED_RELIST_UNHEALTHY, METRICS_HISTORY, METRICS_PERIOD, RELIST_UNHEALTHY};
+use crate::time::TimeDelta;
 
 /// Windows kept: fifteen minutes at one scrape every ten seconds.
 const WINDOWS_KEPT: usize = (METRICS_HISTORY.num_seconds() / METRICS_PERIOD.num_seconds()) as usize;
