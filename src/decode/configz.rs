@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{DecodeError, go_duration};
+use super::DecodeError;
 use crate::observation::KubeletConfig;
 use crate::text::Text;
+use crate::time::go_duration;
 
 /// Settings that are kept as text; none of them is a secret or names a file with one.
 const KEPT: &[&str] = &[

@@ -11,15 +11,18 @@ mod failure;
 mod go;
 mod health;
 mod items;
+mod journal_entry;
 mod kernel;
 mod klog;
 mod kube;
 mod kubelet_log;
 mod logfmt;
 mod manifest;
+mod node_log;
 mod otlp;
 mod plain_line;
 mod prometheus;
+mod relevance;
 mod vitals;
 
 pub use configz::kubelet_config;
@@ -29,15 +32,17 @@ pub use crictl_images::{image_fs, images};
 pub use crictl_info::runtime_status;
 pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
-pub use go::{go_duration, go_unquote};
+pub use go::go_unquote;
 pub use health::{health_answer, health_response};
 pub use items::{Item, ListHead, ListMeta, ListSplitter, MAX_ITEM};
-pub use kernel::{kernel_entry, kernel_line};
-pub use klog::{Joiner, Record, Severity, klog};
+pub use journal_entry::{JournalEntry, journal_entry};
+pub use kernel::kernel_record;
+pub use klog::{Joiner, KlogRecord, klog};
 pub use kube::{Object, WatchEvent, item, objects, watch_event};
-pub use kubelet_log::{every_kubelet_entry, kubelet_entries};
-pub use logfmt::{RuntimeLine, every_runtime_entry, runtime_line};
+pub use kubelet_log::kubelet_records;
+pub use logfmt::LogfmtRecord;
 pub use manifest::{Manifest, manifest};
+pub use node_log::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, UNDATED};
 pub use otlp::spans;
 pub use plain_line::{PlainLine, plain_line};
 pub use prometheus::{ScrapeBuilder, scrape};
@@ -93,17 +98,23 @@ mod tests {
     fn everything(raw: &str) {
         let at = Time::from_timestamp(1_795_951_277, 0).unwrap();
         let _ = (kubelet_config(raw), containers(raw), sandboxes(raw), container_details(raw), sandbox_details(raw));
-        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
+        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw));
         let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
         let _ = (images(raw), image_fs(raw));
-        let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
+        let _ = (
+            LogfmtRecord::read(raw).map(|record| record.line()),
+            spans(raw),
+            scrape(raw),
+            kernel_record(raw, at),
+            plain_line(raw, at),
+        );
         let mut joiner = Joiner::default();
         let mut records: Vec<String> = raw.split('\n').filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
         records.extend(joiner.take().map(|(_, r)| r));
         records.push(raw.to_owned());
         for record in records {
             if let Some(record) = klog(&record, at) {
-                let _ = kubelet_entries(&record);
+                let _ = kubelet_records(&record);
             }
         }
     }

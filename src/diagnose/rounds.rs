@@ -171,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::{Fact, LogEntry, LogKind, Source};
+    use crate::observation::{Fact, LogLevel, LogRecord, Source};
     use crate::pipeline::tests::fixture::Node as Fixture;
 
     #[test]
@@ -210,9 +210,8 @@ mod tests {
         let mut rounds = Rounds::default();
         let mut says = |node: &mut Fixture, after: i64, text: &str| {
             node.at += crate::time::TimeDelta::milliseconds(after);
-            let what = LogKind::Other { message: text.into() };
-            let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-            node.say(Source::RuntimeLog, Fact::Log(Box::new(entry)));
+            let entry = LogRecord::new(node.at, LogLevel::Error, text);
+            node.say(Source::RuntimeLog, Fact::LogRecord(Box::new(entry)));
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.place_all(&snapshot, now);
             assert_eq!(placed[0].place.stage, Stage::Image);

@@ -5,7 +5,7 @@ use crate::time::TimeDelta;
 use serde_json::{Value, json};
 
 use super::{Doctor, HEALTHY, Rounds, UNKNOWN};
-use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use crate::pipeline::tests::fixture::Node;
 use crate::runbook::Runbook;
 
@@ -67,9 +67,8 @@ fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
         "conditions": [{"type": "Initialized", "status": "True"}]});
     node.list(Source::ApiPods, vec![pod(status)]);
     let refused = "Failed to get status for pod: Get \"https://10.0.0.1:6443/api/v1/namespaces/n/pods/p\": dial tcp 10.0.0.1:6443: connect: connection refused";
-    let what = LogKind::Other { message: refused.into() };
-    let entry = LogEntry { at, severe: true, pod: "n/p".into(), uid: "u".into(), what };
-    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    let entry = LogRecord::new(at, LogLevel::Error, refused).of_pod("n/p", "u");
+    node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     assert_eq!(causes(&mut node), ["run.app-completed"]);
 }
 
@@ -84,9 +83,9 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
         "conditions": [{"type": "Initialized", "status": "True"}]});
     node.list(Source::ApiPods, vec![pod(status)]);
     for n in [1, 2, 3, 4, 5, 6, 7, 8, 7, 8] {
-        let what = LogKind::Output { container: "app".into(), line: format!("word {n}").into() };
-        let entry = LogEntry { at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(at, LogLevel::Info, format!("word {n}")).of_pod("n/p", "u");
+        let entry = LogRecord { container: "app".into(), ..entry };
+        node.say(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
     let (snapshot, now) = (node.snapshot(), node.at);
     let mut rounds = Rounds::default();
@@ -120,14 +119,8 @@ fn a_schedulers_log_is_taken_apart_as_its_event_is() {
     let mut node = Node::new();
     let text = "Unable to schedule pod; no fit; waiting: 0/3 nodes are available: 1 node(s) had untolerated taint {a: }, \
                 2 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
-    let line = LogEntry {
-        at: node.at,
-        severe: true,
-        pod: "n/p".into(),
-        uid: "".into(),
-        what: LogKind::Other { message: text.into() },
-    };
-    node.say(Source::OtherLog, Fact::Log(Box::new(line)));
+    let line = LogRecord::new(node.at, LogLevel::Error, text).of_pod("n/p", "");
+    node.say(Source::OtherLog, Fact::LogRecord(Box::new(line)));
     let doctor = Doctor { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
     let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
     assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);

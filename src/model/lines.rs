@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{LogEntry, LogKind, Source, Time};
+use crate::observation::{LogRecord, Source, Time};
 use crate::text::{Message, Text};
 use crate::weight::Weigh;
 
@@ -50,31 +50,29 @@ impl Weigh for Lines {
 }
 
 impl Lines {
-    /// Takes in a line; false when its entry has no text that is kept.
-    pub(super) fn take(&mut self, source: Source, entry: &LogEntry, of_node: bool) -> bool {
-        let Some(text) = entry.what.text().map(Message::from) else { return false };
-        let container = entry.what.container().cloned().unwrap_or_default();
+    /// Takes in a line; `of_node` if it names no pod.
+    pub(super) fn take(&mut self, source: Source, record: &LogRecord, of_node: bool) {
+        let (text, container) = (record.text(), record.container.clone());
         let lines = self.0.entry(source).or_default();
         let shape = shape(&text);
-        let output = matches!(entry.what, LogKind::Output { .. });
+        let output = !container.is_empty();
         // The order of what a program writes means something; a node's log repeats itself.
         if !output
             && let Some(i) = lines.iter().position(|l| l.shape == shape && l.container == container)
             && let Some(mut line) = lines.remove(i)
         {
-            (line.text, line.at, line.count) = (text, line.at.max(entry.at), line.count.saturating_add(1));
-            line.severe |= entry.severe;
+            (line.text, line.at, line.count) = (text, line.at.max(record.at), line.count.saturating_add(1));
+            line.severe |= record.is_severe();
             lines.push_back(line);
-            return true;
+            return;
         }
-        let line =
-            Line { source, container, severe: entry.severe, first: entry.at, at: entry.at, count: 1, text, shape };
+        let (severe, at) = (record.is_severe(), record.at);
+        let line = Line { source, container, severe, first: at, at, count: 1, text, shape };
         lines.push_back(line);
         let most = if output { OF_OUTPUT } else { [OF_POD, OF_NODE][usize::from(of_node)] };
         if lines.len() > most {
             lines.pop_front();
         }
-        true
     }
 
     /// Every line, source by source, each oldest first.
@@ -97,11 +95,10 @@ fn shape(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::LogLevel;
 
-    fn entry(s: i64, message: &str) -> LogEntry {
-        let at = Time::from_timestamp(s, 0).unwrap();
-        let what = LogKind::Other { message: message.into() };
-        LogEntry { at, severe: true, pod: Text::default(), uid: Text::default(), what }
+    fn entry(s: i64, message: &str) -> LogRecord {
+        LogRecord::new(Time::from_timestamp(s, 0).unwrap(), LogLevel::Error, message)
     }
 
     #[test]

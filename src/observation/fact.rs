@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, PodUsage, Pull,
+    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, LogRecord, PodDir, PodUsage, Pull,
     RuntimeStatus, Sandbox, Scrape, SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit, Vitals,
 };
 use crate::objects::{Event, Lease, Node, Pod};
@@ -95,7 +95,7 @@ pub enum Fact {
     KubeletConfig(Box<KubeletConfig>),
     /// The kubelet's health.
     Health(Health),
-    /// A log line.
+    /// A log line as recordings of format 1 and 2 hold it; written as [`Fact::LogRecord`] since.
     Log(Box<LogEntry>),
     /// A finished span.
     Span(Box<Span>),
@@ -138,12 +138,14 @@ pub enum Fact {
     PodUsage(PodUsage),
     /// The pod of that UID has no control group any more.
     PodUsageGone(Text),
+    /// A log line.
+    LogRecord(Box<LogRecord>),
 }
 
 impl Fact {
     /// Only log lines and spans may be dropped under pressure; everything else is state.
     pub fn may_be_dropped(&self) -> bool {
-        matches!(self, Fact::Log(_) | Fact::Span(_))
+        matches!(self, Fact::Log(_) | Fact::LogRecord(_) | Fact::Span(_))
     }
 
     /// What a later observation of the same source replaces, if this is keyed state.
@@ -191,6 +193,7 @@ impl Fact {
             | Fact::CallEnd { .. }
             | Fact::Scrape(_)
             | Fact::Log(_)
+            | Fact::LogRecord(_)
             | Fact::Span(_)
             | Fact::Dropped { .. } => return None,
         })

@@ -2,7 +2,7 @@
 //! It must not know any limit.
 
 use super::{
-    Certificate, Container, ContainerDir, Fact, FilesystemUsage, Health, Image, ImageFs, LogEntry, LogKind, Pull,
+    Certificate, Container, ContainerDir, Fact, FilesystemUsage, Health, Image, ImageFs, LogEntry, LogRecord, Pull,
     RuntimeCondition, RuntimeStatus, Sandbox, Span, StaticPod, Unit, Vitals,
 };
 use super::{Filesystem, KubeletConfig, Observation, PodDir, PodUsage, Pressure};
@@ -30,30 +30,11 @@ weighs!(KubeletConfig: settings);
 weighs!(Health: text);
 weighs!(Span: name, trace, id, parent, uid);
 weighs!(LogEntry: pod, uid, what);
+weighs!(LogRecord: pod, uid, container, location, message, fields);
 
 impl Weigh for Pressure {
     fn heap(&self) -> usize {
         0
-    }
-}
-
-impl Weigh for LogKind {
-    fn heap(&self) -> usize {
-        match self {
-            Self::PodSeen { source: text }
-            | Self::Killing { container: text, .. }
-            | Self::ContainerFinished { container: text, .. } => text.heap(),
-            Self::SandboxFailed { error: text }
-            | Self::SyncError { error: text }
-            | Self::LoopBlocked { error: text }
-            | Self::PlegTrouble { error: text }
-            | Self::Other { message: text } => text.heap(),
-            Self::PlegEvent { event: a, id: b } => a.heap() + b.heap(),
-            Self::AdmissionDenied { reason: a, message: b } | Self::Output { container: a, line: b } => {
-                a.heap() + b.heap()
-            }
-            Self::PodDelete | Self::PodRemove | Self::SandboxCreating | Self::Startup { .. } => 0,
-        }
     }
 }
 
@@ -86,6 +67,7 @@ impl Fact {
             Fact::KubeletConfig(config) => (config.heap(), OF_OTHER),
             Fact::Health(health) => (health.heap(), 0),
             Fact::Log(entry) => (entry.heap(), 0),
+            Fact::LogRecord(line) => (line.heap(), 0),
             Fact::Span(span) => (span.heap(), 0),
             Fact::Unit(unit) => (unit.heap(), OF_OTHER),
             Fact::PodDir(dir) => (dir.heap(), OF_CONTAINER),

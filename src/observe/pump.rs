@@ -155,16 +155,13 @@ mod tests {
 
     use super::*;
     use crate::objects::Pod;
-    use crate::observation::{LogEntry, LogKind, Time};
+    use crate::observation::{LogLevel, LogRecord, Time};
     use crate::observe::{Clock, Outlet};
 
     #[tokio::test]
     async fn of_a_backlog_nothing_is_dropped_and_of_a_flood_what_is_dropped_is_counted() {
         const LINES: u64 = 3 * QUEUE_LOSSY_CAPACITY as u64;
-        let line = || {
-            let what = LogKind::Other { message: "x".into() };
-            Fact::Log(Box::new(LogEntry { at: Time::UNIX_EPOCH, severe: true, pod: "".into(), uid: "".into(), what }))
-        };
+        let line = || Fact::LogRecord(Box::new(LogRecord::new(Time::UNIX_EPOCH, LogLevel::Error, "x")));
         for backlog in [true, false] {
             let (Pump { tx, mut rx, room }, pumping) = pump();
             tokio::spawn(pumping);

@@ -13,11 +13,12 @@ use super::identity::Identity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
-use super::logs::{LastWords, LogOf, LogSource};
+use super::logs::{LastWords, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
 use super::pump::pump_within;
 use super::{Attempt, BackOff, Clock, Failure, Inlet, LogReader, Outlet, Pump, supervise};
+use crate::decode::NodeLog;
 use crate::observation::{Budget, Observation, Source};
 use crate::text::Text;
 
@@ -163,9 +164,9 @@ impl Set<'_> {
 
     fn logs(&mut self, plan: &Plan) {
         let why = "neither a unit nor a file of it was found";
-        self.add(Source::KubeletLog, LogSource::new(LogOf::Kubelet, plan.kubelet_log.value.clone(), why));
-        self.add(Source::RuntimeLog, LogSource::new(LogOf::Runtime, plan.runtime_log.value.clone(), why));
-        self.add(Source::KernelLog, LogSource::new(LogOf::Kernel, None, why));
+        self.add(Source::KubeletLog, LogSource::new(NodeLog::Kubelet, plan.kubelet_log.value.clone(), why));
+        self.add(Source::RuntimeLog, LogSource::new(NodeLog::Runtime, plan.runtime_log.value.clone(), why));
+        self.add(Source::KernelLog, LogSource::new(NodeLog::Kernel, None, why));
     }
 
     fn machine(&mut self, plan: &Plan) {

@@ -64,13 +64,13 @@ impl RecordedLog {
 mod tests {
     use super::*;
     use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
 
     fn say(node: &mut Node, container: &str, line: &str) {
-        let what = LogKind::Output { container: container.into(), line: line.into() };
-        let entry = LogEntry { at: node.at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(node.at, LogLevel::Info, line).of_pod("n/p", "u");
+        let entry = LogRecord { container: container.into(), ..entry };
+        node.say(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
 
     fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogNews> {

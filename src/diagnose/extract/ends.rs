@@ -183,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
 
     /// How an end is taken whose container was killed for its liveness probe from `first` to `last` seconds from now.
@@ -227,10 +227,9 @@ mod tests {
                 "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
                 "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
-            let what = LogKind::Other { message: said.into() };
-            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            let entry = LogRecord::new(at(-40), LogLevel::Info, said).of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.place.containers[0];
@@ -263,10 +262,10 @@ mod tests {
                 "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [container("c", own), container("d", other)]},
                 "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
-            let what = LogKind::Other { message: "SyncLoop (probe) probe=liveness status=unhealthy".into() };
-            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            let entry = LogRecord::new(at(-40), LogLevel::Info, "SyncLoop (probe) probe=liveness status=unhealthy")
+                .of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.place.containers[0];

@@ -88,7 +88,7 @@ fn is_of_volume(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind, Source};
+    use crate::observation::{Fact, LogLevel, LogRecord, Source};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
@@ -97,9 +97,8 @@ mod tests {
         let mut node = Node::new();
         for (severe, source, text) in lines {
             node.at += TimeDelta::seconds(1);
-            let what = LogKind::Other { message: (*text).into() };
-            let entry = LogEntry { at: node.at, severe: *severe, pod: "".into(), uid: "".into(), what };
-            node.say(*source, Fact::Log(Box::new(entry)));
+            let entry = LogRecord::new(node.at, if *severe { LogLevel::Error } else { LogLevel::Info }, *text);
+            node.say(*source, Fact::LogRecord(Box::new(entry)));
         }
         let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
         let doctor = crate::diagnose::Doctor { book, snapshot: &snapshot, now: node.at };

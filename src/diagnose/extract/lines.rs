@@ -12,52 +12,10 @@ use super::over::is_over;
 use crate::diagnose::area;
 use crate::diagnose::scheduler::split;
 use crate::model::{Line, Lines, Snapshot};
-use crate::observation::{Source, Time};
+use crate::observation::{Source, Time, reports_failure};
 use crate::pipeline::Stage;
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
-
-/// Without one of these a line of no severity tells what goes on, not what failed.
-const FAILURE: [&str; 38] = [
-    "fail",
-    "error",
-    "denied",
-    "denies",
-    "unable",
-    "cannot",
-    "can't",
-    "could not",
-    "couldn't",
-    "timed out",
-    "timeout",
-    "deadline",
-    "refused",
-    "unhealthy",
-    "not found",
-    "no such",
-    "forbidden",
-    "unauthorized",
-    "invalid",
-    "reject",
-    "exceed",
-    "expired",
-    "missing",
-    "evict",
-    "reclaim",
-    "kill",
-    "oom",
-    "out of memory",
-    "not ready",
-    "=false",
-    "no progress",
-    "not completed",
-    "crash",
-    "panic",
-    "fatal",
-    "unavailable",
-    "skipping",
-    "blocked for more",
-];
 
 /// Images of one pod that are looked for in the runtime's lines: each costs a search of all of them.
 const IMAGES: usize = 32;
@@ -130,8 +88,7 @@ pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
 /// It is neither an error nor a warning, and has no word of failure. The runtime names a level, and tells of no failure below a
 /// warning but of what it can do without.
 fn is_quiet(line: &Line) -> bool {
-    let fails = |text: &str| FAILURE.iter().any(|word| text.contains(word));
-    !line.severe && (line.source == Source::RuntimeLog || !fails(&line.text.to_ascii_lowercase()))
+    !line.severe && (line.source == Source::RuntimeLog || !reports_failure(&line.text))
 }
 
 /// The lines that name it, and those that name nobody.

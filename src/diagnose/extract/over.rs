@@ -63,14 +63,13 @@ mod tests {
 
     use super::*;
     use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
     fn says(node: &mut Node, text: &str) {
-        let what = LogKind::Other { message: text.into() };
-        let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-        node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(node.at, LogLevel::Error, text);
+        node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     }
 
     fn causes(node: &mut Node) -> Vec<String> {
@@ -105,10 +104,9 @@ mod tests {
     #[test]
     fn what_would_have_come_again_is_over_when_it_does_not() {
         let mut node = Node::new();
-        let blocked =
-            LogKind::LoopBlocked { error: "container runtime status check may not have completed yet".into() };
-        let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what: blocked };
-        node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        let blocked = LogRecord::new(node.at, LogLevel::Error, "Skipping pod synchronization");
+        let entry = blocked.with("err", "container runtime status check may not have completed yet");
+        node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_AGE_S + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));

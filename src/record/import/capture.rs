@@ -7,11 +7,11 @@ use super::listing::{Known, pods_only};
 use super::timeline::Timeline;
 use super::{ImportError, Imported, logs};
 use crate::decode::{
-    container_details, containers, failure, health_response, image_fs, images, kubelet_config, objects, runtime_status,
-    sandbox_details, sandboxes, scrape, spans,
+    NodeLog, ReceivedRecord, container_details, containers, failure, health_response, image_fs, images, kubelet_config,
+    objects, runtime_status, sandbox_details, sandboxes, scrape, spans,
 };
 use crate::objects::Pod;
-use crate::observation::{Container, ErrorKind, Fact, LogEntry, Sandbox, Source, SourceError, Span, Time};
+use crate::observation::{Container, ErrorKind, Fact, Sandbox, Source, SourceError, Span, Time};
 use crate::text::Message;
 
 /// What a source said at the end: facts in order, or why it did not.
@@ -212,17 +212,22 @@ impl Capture<'_> {
         Ok(facts)
     }
 
-    fn runtime_log(&mut self) -> Result<Option<Vec<((), LogEntry)>>, ImportError> {
+    fn runtime_log(&mut self) -> Result<Option<Vec<ReceivedRecord>>, ImportError> {
         let file = "containerd.log";
         let text = self.folder.read(file)?;
-        Ok(text.map(|text| logs::runtime_log(text.lines().map(|l| ((), l)), file, &mut self.timeline)))
+        let read = |text: String| {
+            let lines = text.lines().map(|l| (None, l));
+            // Lines of the runtime have a year.
+            logs::node_log(NodeLog::Runtime, lines, Time::UNIX_EPOCH, file, &mut self.timeline)
+        };
+        Ok(text.map(read))
     }
 
     fn kubelet_log(&mut self, end: Time) -> Result<(), ImportError> {
         let file = "kubelet.log";
         let Some(text) = self.folder.read(file)? else { return Ok(()) };
-        let lines = text.lines().map(|l| ((), l));
-        let entries = logs::kubelet_log(lines, |()| end, file, &mut self.timeline);
+        let lines = text.lines().map(|l| (None, l));
+        let entries = logs::node_log(NodeLog::Kubelet, lines, end, file, &mut self.timeline);
         push_log(entries, Source::KubeletLog, end, &mut self.timeline);
         Ok(())
     }
@@ -253,7 +258,7 @@ fn epoch(facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 /// A log without a line that is kept was nevertheless there.
-fn push_log(entries: Vec<((), LogEntry)>, source: Source, end: Time, timeline: &mut Timeline) {
+fn push_log(entries: Vec<ReceivedRecord>, source: Source, end: Time, timeline: &mut Timeline) {
     logs::push_own_time(entries, source, timeline);
     timeline.live(source, end);
 }

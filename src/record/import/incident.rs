@@ -11,8 +11,8 @@ use super::listing::{Known, emit, pods_only};
 use super::timeline::Timeline;
 use super::{ImportError, Imported, cri_lines, logs};
 use crate::decode::{
-    DecodeError, Object, WatchEvent, active_ingests, failure, health_answer, kubelet_config, objects, scrape, spans,
-    watch_event,
+    DecodeError, NodeLog, Object, WatchEvent, active_ingests, failure, health_answer, kubelet_config, objects, scrape,
+    spans, watch_event,
 };
 use crate::observation::{Call, Fact, Pull, Source, Time};
 use crate::text::Text;
@@ -243,21 +243,24 @@ impl Import<'_> {
             received.extend(line.line.clone().map(|text| (line.t, text)));
             Ok(())
         })?;
-        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        for (t, entry) in logs::kubelet_log(lines, |t| *t, file, &mut self.timeline) {
-            self.timeline.push(Source::KubeletLog, t, Fact::Log(Box::new(entry)));
-        }
+        self.push_log(NodeLog::Kubelet, &received, file);
         let file = "runtime.log.jsonl";
         received.clear();
         self.each(file, Source::RuntimeLog, |line, _| {
             received.extend(line.line.clone().map(|text| (line.t, text)));
             Ok(())
         })?;
-        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        for (t, entry) in logs::runtime_log(lines, file, &mut self.timeline) {
-            self.timeline.push(Source::RuntimeLog, t, Fact::Log(Box::new(entry)));
-        }
+        self.push_log(NodeLog::Runtime, &received, file);
         Ok(())
+    }
+
+    /// Adds the records of a log, stamped at their receipt.
+    fn push_log(&mut self, log: NodeLog, received: &[(Time, String)], file: &str) {
+        let Some((end, _)) = received.last() else { return };
+        let lines = received.iter().map(|(t, text)| (Some(*t), text.as_str()));
+        for (t, record) in logs::node_log(log, lines, *end, file, &mut self.timeline) {
+            self.timeline.push(log.source(), t.unwrap_or(record.at), Fact::LogRecord(Box::new(record)));
+        }
     }
 }
 

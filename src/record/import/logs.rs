@@ -1,62 +1,37 @@
-//! Owns the way from raw log lines to facts, for logs with a time of receipt and for those without.
-//! It must not know what a line means: that is the decoders'.
+//! From the lines of a log in a capture or an incident folder to facts.
 
 use super::timeline::Timeline;
-use crate::decode::{Joiner, RuntimeLine, klog, kubelet_entries, runtime_line};
-use crate::observation::{Fact, LogEntry, Source, Time};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, UNDATED};
+use crate::observation::{Fact, Source, Time};
 
-/// Entries of a kubelet log with the tags of their lines; `reference` gives the year, from the tag.
-pub(super) fn kubelet_log<'a, T>(
-    lines: impl Iterator<Item = (T, &'a str)>,
-    reference: impl Fn(&T) -> Time,
+/// The kept records of a log. Each line has its time of receipt, if that is known; else `reference` gives the year.
+pub(super) fn node_log<'a>(
+    log: NodeLog,
+    lines: impl Iterator<Item = (Option<Time>, &'a str)>,
+    reference: Time,
     path: &str,
     timeline: &mut Timeline,
-) -> Vec<(T, LogEntry)>
-where
-    T: Copy,
-{
-    let (mut joiner, mut entries, mut bad) = (Joiner::default(), Vec::new(), 0);
-    let mut take = |(tag, record): (T, String)| match klog(&record, reference(&tag)) {
-        Some(record) => entries.extend(kubelet_entries(&record).into_iter().map(|e| (tag, e))),
-        None => bad += 1,
-    };
-    for (tag, line) in lines {
-        if let Some(record) = joiner.push(tag, line) {
-            take(record);
-        }
+) -> Vec<ReceivedRecord> {
+    let (mut decoder, mut records) = (NodeLogDecoder::new(log, reference, LogZone::OfReceipt), Vec::new());
+    for (received, text) in lines {
+        decoder.push(RawLogLine { text, received, ..RawLogLine::default() }, &mut records);
     }
-    if let Some(record) = joiner.take() {
-        take(record);
-    }
-    timeline.skip(path, "lines before the first whole record", joiner.stray());
-    timeline.skip(path, "records that are not klog", bad);
-    entries
+    decoder.flush(&mut records);
+    // Lines before the first time in the log.
+    let first = records.iter().map(|(_, record)| record.at).find(|at| *at != UNDATED);
+    records.retain_mut(|(_, record)| {
+        record.at = if record.at == UNDATED { first.unwrap_or(UNDATED) } else { record.at };
+        record.at != UNDATED
+    });
+    timeline.skip(path, "lines that are not of the log's format", decoder.unformatted_lines());
+    records
 }
 
-/// Entries of a runtime log with the tags of their lines.
-pub(super) fn runtime_log<'a, T>(
-    lines: impl Iterator<Item = (T, &'a str)>,
-    path: &str,
-    timeline: &mut Timeline,
-) -> Vec<(T, LogEntry)> {
-    let (mut entries, mut bad) = (Vec::new(), 0);
-    for (tag, line) in lines {
-        match runtime_line(line) {
-            RuntimeLine::Severe(entry) => entries.push((tag, entry)),
-            RuntimeLine::Quiet => {}
-            RuntimeLine::Other if line.trim().is_empty() => {}
-            RuntimeLine::Other => bad += 1,
-        }
-    }
-    timeline.skip(path, "lines that are not of the runtime's log format", bad);
-    entries
-}
-
-/// Adds entries stamped at their own time, ordered by it.
-pub(super) fn push_own_time(entries: Vec<((), LogEntry)>, source: Source, timeline: &mut Timeline) {
-    let mut entries: Vec<LogEntry> = entries.into_iter().map(|(_, e)| e).collect();
-    entries.sort_by_key(|e| e.at);
-    for entry in entries {
-        timeline.push(source, entry.at, Fact::Log(Box::new(entry)));
+/// Adds records stamped at their own time, ordered by it.
+pub(super) fn push_own_time(records: Vec<ReceivedRecord>, source: Source, timeline: &mut Timeline) {
+    let mut records: Vec<_> = records.into_iter().map(|(_, record)| record).collect();
+    records.sort_by_key(|record| record.at);
+    for record in records {
+        timeline.push(source, record.at, Fact::LogRecord(Box::new(record)));
     }
 }
