@@ -128,10 +128,7 @@ impl Doctor<'_> {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
         let quiet = if only_logs { extract::quiet(self.snapshot) } else { None };
-        let plain = quiet.map(|line| {
-            let evidence = vec![Evidence::new(line.source, Some(line.at), line.text.clone())];
-            self.plain(HEALTHY, Place::Node.name(), &vars, evidence)
-        });
+        let plain = quiet.map(|evidence| self.plain(HEALTHY, Place::Node.name(), &vars, vec![evidence]));
         self.without_place(signals, &vars, !only_logs, plain)
     }
 

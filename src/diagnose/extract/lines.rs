@@ -13,9 +13,12 @@ use crate::diagnose::area;
 use crate::diagnose::scheduler::split;
 use crate::model::{Line, Lines, Snapshot};
 use crate::observation::{Source, Time, reports_failure};
-use crate::pipeline::Stage;
+use crate::pipeline::{Evidence, Stage};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
+
+/// Logs of which only relevant lines are kept.
+const LOGS: [Source; 3] = [Source::KubeletLog, Source::RuntimeLog, Source::KernelLog];
 
 /// Images of one pod that are looked for in the runtime's lines: each costs a search of all of them.
 const IMAGES: usize = 32;
@@ -69,8 +72,9 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec
     }
 }
 
-/// The newest line, of logs in which nothing is an error or a warning.
-pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
+/// Evidence of logs without an error or a warning: the newest line, or that no line was worth keeping. Nothing if a line
+/// reports a failure that no later line takes back, or if no log was read.
+pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<Evidence> {
     let own = std::iter::once((&*snapshot.lines, Healed::of(std::iter::once(&*snapshot.lines))));
     let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, healed(lines, snapshot)));
     let mut newest: Option<&Line> = None;
@@ -82,7 +86,12 @@ pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
             newest = newest.filter(|n| n.at >= line.at).or(Some(line));
         }
     }
-    newest
+    if let Some(line) = newest {
+        return Some(Evidence::new(line.source, Some(line.at), line.text.clone()));
+    }
+    let is_read = |source: &Source| snapshot.sources.get(source).is_some_and(|facts| facts.is_live());
+    let source = LOGS.into_iter().find(is_read)?;
+    Some(Evidence::new(source, None, "no errors or warnings in this log"))
 }
 
 /// It is neither an error nor a warning, and has no word of failure. The runtime names a level, and tells of no failure below a
