@@ -264,6 +264,7 @@ async fn long_lines_are_lost_and_counted_and_records_of_several_lines_are_joined
     dir.entry(6, " >".into());
     let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     assert_eq!(watch.until(|f| if let Fact::Dropped { count } = f { Some(count) } else { None }).await, 1);
+    assert_eq!(watch.message().await, "not klog at all", "a line without a header is evidence as in a file");
     let entry = watch.log().await;
     assert_eq!(entry.text(), "failed: one\ntwo");
     // 12:01:17 in a zone two hours and fifteen minutes behind the time of receipt.
