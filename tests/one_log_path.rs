@@ -14,10 +14,10 @@ use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, SourceState, Time};
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::logs::JournalSource;
-use kpodtrace::observe::{BackOff, Clock, Outlet, supervise};
+use kpodtrace::observe::{BackOff, Clock, ObservationSink, supervise};
 use kpodtrace::record::{Header, Writer};
 use kpodtrace::session::{LogFile, LogOf, Session, write_recording};
-use kpodtrace::view::{Asked, Moment, explain_named};
+use kpodtrace::view::{Asked, NodeView, explain_named};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -82,7 +82,8 @@ async fn live(dir: &Dir, log: NodeLog, text: &str, reference: Time) -> Vec<Obser
     let units = if log == NodeLog::Kernel { vec![] } else { vec!["any.service".into()] };
     let source = JournalSource::new(log, units).with_program(program.to_str().unwrap(), Root::new(&dir.0));
     let (tx, mut rx) = mpsc::channel(256);
-    let task = tokio::spawn(supervise(source, Outlet::new(log.source(), Clock::begin(), tx), BackOff::default()));
+    let task =
+        tokio::spawn(supervise(source, ObservationSink::new(log.source(), Clock::start(), tx), BackOff::default()));
     let mut observations = Vec::new();
     loop {
         let observation = timeout(PATIENCE, rx.recv()).await.unwrap().unwrap();
@@ -107,16 +108,16 @@ fn told(diagnosis: &Diagnosis) -> (Vec<Told>, Vec<String>) {
     (findings.collect(), signals.collect())
 }
 
-fn explain(moment: &Moment, subject: &Asked) -> (Vec<Told>, Vec<String>) {
+fn explain(moment: &NodeView, subject: &Asked) -> (Vec<Told>, Vec<String>) {
     let explained = explain_named(moment, subject);
     assert_eq!(explained.len(), 1);
     told(&explained[0].diagnosis)
 }
 
-fn of_model(observations: &[Observation], now: Time) -> Moment {
+fn of_model(observations: &[Observation], now: Time) -> NodeView {
     let mut model = Model::default();
     observations.iter().for_each(|o| model.apply(o.clone()));
-    Moment::new(model.snapshot(), &mut Rounds::default(), now)
+    NodeView::new(model.snapshot(), &mut Rounds::default(), now)
 }
 
 /// Compares the three ways for one log; returns the causes.
@@ -133,7 +134,7 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
     let recording = dir.0.join("r.kpt");
     fs::write(&recording, writer.finish().unwrap()).unwrap();
     let mut session = Session::open(&recording).unwrap();
-    let recorded = Moment::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
+    let recorded = NodeView::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
     assert_eq!(explain(&recorded, subject), expected, "{name}: recorded and live");
 
     let of = match log {
@@ -144,7 +145,7 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
     };
     let file = LogFile { of, path: dir.write("given.log", &text) };
     let mut session = Session::examine(None, &[file], Some(now), "", 256 << 20).unwrap();
-    let moment = Moment::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
+    let moment = NodeView::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
     assert_eq!(explain(&moment, subject), expected, "{name}: a file and live");
     expected.0.into_iter().map(|(cause, ..)| cause).collect()
 }

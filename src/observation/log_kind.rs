@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::text::{Message, Text};
-use crate::time::go_duration;
+use crate::time::parse_duration_seconds;
 use crate::weight::Weigh;
 
 /// Messages of PLEG that report a relist that failed or events that were lost.
@@ -111,9 +111,9 @@ impl LogKind {
             "Failed to create sandbox for pod" => Self::SandboxFailed { error: text("err") },
             "Error syncing pod, skipping" => Self::SyncError { error: text("err") },
             "Observed pod startup duration" => {
-                let e2e_s = go_duration(field("podStartE2EDuration"))?;
+                let e2e_s = parse_duration_seconds(field("podStartE2EDuration"))?;
                 let slo = field("podStartSLOduration");
-                let slo_s = slo.parse().ok().or_else(|| go_duration(slo)).filter(|s: &f64| s.is_finite())?;
+                let slo_s = slo.parse().ok().or_else(|| parse_duration_seconds(slo)).filter(|s: &f64| s.is_finite())?;
                 Self::Startup { e2e_s, slo_s }
             }
             "Killing container with a grace period" => Self::Killing {

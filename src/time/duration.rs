@@ -1,10 +1,11 @@
-//! Durations as Go prints them (`time.Duration.String`).
+//! Durations as Go and kubectl print them (`time.Duration.String`): `1m30s`, `250ms`, `0s`.
 
-/// Seconds of a Go duration such as `1h2m3.5s`, `250ms` or `0s`.
-pub fn go_duration(s: &str) -> Option<f64> {
-    let (sign, mut rest) = match s.strip_prefix('-') {
+/// Reads a duration of hours, minutes, seconds and smaller units, such as `1h2m3.5s`, `-10s` or `0`. Returns seconds; None for
+/// anything else, such as a number without a unit.
+pub fn parse_duration_seconds(text: &str) -> Option<f64> {
+    let (sign, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (-1.0, rest),
-        None => (1.0, s),
+        None => (1.0, text),
     };
     if rest == "0" {
         return Some(0.0);
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn reads_every_unit_and_their_sums() {
         for (text, seconds) in [
             ("0s", 0.0),
             ("0", 0.0),
@@ -49,10 +50,10 @@ mod tests {
             ("-10s", -10.0),
             ("1.701633604s", 1.701633604),
         ] {
-            assert!((go_duration(text).unwrap() - seconds).abs() < 1e-12, "{text}");
+            assert!((parse_duration_seconds(text).unwrap() - seconds).abs() < 1e-12, "{text}");
         }
         for bad in ["", "-", "5", "s", "1x", "1..2s", "5m0"] {
-            assert_eq!(go_duration(bad), None, "{bad}");
+            assert_eq!(parse_duration_seconds(bad), None, "{bad}");
         }
     }
 }

@@ -23,7 +23,7 @@ use chrono::{DateTime, Datelike, Local, SecondsFormat, SubsecRound, TimeZone, Ut
 use serde::Serialize;
 
 pub use delta::TimeDelta;
-pub use duration::go_duration;
+pub use duration::parse_duration_seconds;
 pub use parse::{ClockTime, OutOfRange};
 
 /// A point in time on the wall clock, UTC, from [`Time::MIN`] to [`Time::MAX`]: the years that RFC 3339 can express, without

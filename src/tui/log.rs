@@ -5,7 +5,7 @@ use super::log_draw::rows;
 use super::log_lines::{Held, Lines};
 use super::pane::Pane;
 use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest, Rest};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
 
@@ -27,7 +27,7 @@ pub enum Older {
 /// A log, open.
 #[derive(Clone, Debug)]
 pub struct LogPane {
-    placed: Placed,
+    placed: LocatedPod,
     /// The pane that was left for it.
     pub from: Pane,
     /// No source has the pod any more.
@@ -76,7 +76,7 @@ pub struct LogPane {
 
 impl LogPane {
     /// The log of the container of a pod that is the trouble; None where no source names a container.
-    pub fn open(placed: &Placed, why: Option<&Why>, from: Pane) -> Option<(Self, LogAsk)> {
+    pub fn open(placed: &LocatedPod, why: Option<&Why>, from: Pane) -> Option<(Self, LogAsk)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
@@ -125,7 +125,7 @@ impl LogPane {
     }
 
     /// Takes the pod in as it is now.
-    pub fn show(&mut self, placed: Option<&Placed>) {
+    pub fn show(&mut self, placed: Option<&LocatedPod>) {
         self.gone = placed.is_none();
         let Some(placed) = placed else { return };
         let name = self.choice().map(|c| c.name.clone());
