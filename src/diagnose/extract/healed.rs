@@ -59,7 +59,7 @@ impl<'a> Healed<'a> {
         (pulled && area::area(text) == Some(Kind::Pull))
             || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
             || (before(self.sandbox) && matches!(area::area(text), Some(Kind::Pause | Kind::Network | Kind::Sandbox)))
-            || (before(self.registered) && says_api(text))
+            || (before(self.registered) && (says_api(text) || is_of_start(text)))
             || (before(self.up) && text.contains("Waiting "))
             || self.mounted.iter().any(|(volume, at)| *at > line.at && text.contains(volume) && is_of_volume(text))
     }
@@ -79,6 +79,12 @@ fn mounted(text: &str) -> Option<&str> {
     let (_, after) = text.strip_prefix("MountVolume.")?.split_once(" succeeded for volume ")?;
     let volume = after.trim_start_matches(['\\', '"']).split(['\\', '"']).next()?;
     (!volume.is_empty()).then_some(volume)
+}
+
+/// A failure of a kubelet that starts: it is over when the node is registered.
+fn is_of_start(text: &str) -> bool {
+    let only_at_start = ["may not have completed yet", "has yet to be successful", "failed to get node info: node "];
+    only_at_start.iter().any(|part| text.contains(part))
 }
 
 fn is_of_volume(text: &str) -> bool {

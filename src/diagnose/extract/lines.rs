@@ -145,7 +145,7 @@ fn one(line: &Line, out: &mut Vec<Signal>) {
         return out.push(signal(voice, Text::default()));
     }
     let reason = area::sync_reason(text);
-    if reason == Some("CrashLoopBackOff") {
+    if reason == Some("CrashLoopBackOff") || text.starts_with("Back-off restarting failed container") {
         return out.push(signal(Kind::Waiting, "CrashLoopBackOff".into()));
     }
     let kind = reason.and_then(|r| area::of_reason(r, text)).or_else(|| area::area(text));
