@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kpodtrace::decode::{NodeLog, plain_line};
-use kpodtrace::diagnose::{Diagnosis, Rounds};
+use kpodtrace::diagnose::{Diagnosis, DiagnosisCache};
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, SourceState, Time};
 use kpodtrace::observe::discover::Root;
@@ -117,7 +117,7 @@ fn explain(moment: &NodeView, subject: &Asked) -> (Vec<Told>, Vec<String>) {
 fn of_model(observations: &[Observation], now: Time) -> NodeView {
     let mut model = Model::default();
     observations.iter().for_each(|o| model.apply(o.clone()));
-    NodeView::new(model.snapshot(), &mut Rounds::default(), now)
+    NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now)
 }
 
 /// Compares the three ways for one log; returns the causes.
@@ -134,7 +134,7 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
     let recording = dir.0.join("r.kpt");
     fs::write(&recording, writer.finish().unwrap()).unwrap();
     let mut session = Session::open(&recording).unwrap();
-    let recorded = NodeView::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
+    let recorded = NodeView::new((*session.moment().snapshot).clone(), &mut DiagnosisCache::default(), now);
     assert_eq!(explain(&recorded, subject), expected, "{name}: recorded and live");
 
     let of = match log {
@@ -145,7 +145,7 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
     };
     let file = LogFile { of, path: dir.write("given.log", &text) };
     let mut session = Session::examine(None, &[file], Some(now), "", 256 << 20).unwrap();
-    let moment = NodeView::new((*session.moment().snapshot).clone(), &mut Rounds::default(), now);
+    let moment = NodeView::new((*session.moment().snapshot).clone(), &mut DiagnosisCache::default(), now);
     assert_eq!(explain(&moment, subject), expected, "{name}: a file and live");
     expected.0.into_iter().map(|(cause, ..)| cause).collect()
 }

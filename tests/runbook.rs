@@ -139,7 +139,7 @@ fn no_command_shows_a_secret_and_what_disrupts_says_so() {
             }
             // What stands in quotes is data.
             let outside: String = run.split('\'').step_by(2).collect();
-            if disrupts.is_match(&outside) && step.effect == Effect::Looks && !run.contains("--dry-run") {
+            if disrupts.is_match(&outside) && step.effect == Effect::ReadOnly && !run.contains("--dry-run") {
                 wrong.push(format!("{}: changes something and does not say so: {run}", cause.id));
             }
         }

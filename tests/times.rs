@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Time};
 use kpodtrace::report;
@@ -143,7 +143,7 @@ fn objects() -> (Value, Vec<String>) {
 fn each_time_and_number_of_objects_may_be_anything() {
     let (document, all) = objects();
     assert!(all.len() >= 50, "{all:?}");
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     for (i, place) in all.iter().enumerate() {
         for choice in 0..4 {
             let mut document = document.clone();
@@ -207,7 +207,7 @@ proptest! {
         let mut model = Model::default();
         mutated(&picks).into_iter().for_each(|o| model.apply(o));
         let json = serde_json::to_string(&model).unwrap();
-        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now(at)));
         let mut again: Model = serde_json::from_str(&json).unwrap();
         again.reindex();
         prop_assert!(again.snapshot().pods == model.snapshot().pods);
@@ -223,13 +223,13 @@ proptest! {
         let file = File::new("objects.json", &document.to_string());
         let mut model = Model::default();
         common::imported(&file.0).observations.into_iter().for_each(|o| model.apply(o));
-        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now(at)));
     }
 }
 
 #[test]
 fn each_place_of_each_observation_may_be_anything() {
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     for line in 0..LINES.lines().count() {
         for choice in 0..3 {
             let mut model = Model::default();

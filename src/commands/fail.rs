@@ -90,7 +90,7 @@ impl From<RunbookError> for Failure {
     fn from(error: RunbookError) -> Self {
         let fix = match &error {
             RunbookError::Read { .. } => "check the name, and that you may read it",
-            RunbookError::Refused(_) => "mend that line; `kpodtrace runbook check DIR` reads the files alone",
+            RunbookError::InvalidFile(_) => "mend that line; `kpodtrace runbook check DIR` reads the files alone",
         };
         Self { what: error.to_string(), fix: fix.into(), code: USAGE, silent: false }
     }

@@ -8,7 +8,7 @@ use crate::text::Text;
 
 /// One thing to do, filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Todo {
+pub struct RemedyStep {
     /// What it is for.
     pub text: Text,
     /// The command, quoted for the shell.
@@ -41,7 +41,7 @@ pub struct Finding {
     /// What happens next by itself.
     pub next: Option<Next>,
     /// What to do.
-    pub steps: Vec<Todo>,
+    pub steps: Vec<RemedyStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
 }

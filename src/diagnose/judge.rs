@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use super::finding::{Finding, Todo, is_nothing};
+use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
+use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Vars};
 use crate::text::Text;
 
 /// Causes told of one subject.
@@ -15,7 +15,7 @@ const TOLD: usize = 4;
 const EVIDENCE: usize = 5;
 /// Rules below this weight are taken when nothing else fits (`weight` of [`Rule`]).
 const LAST_RESORT: u8 = 40;
-/// Lines told of what a container wrote last.
+/// KeptLines told of what a container wrote last.
 const WORDS: usize = 5;
 /// Letters by which two messages are told apart, from their end.
 const CORE: usize = 60;
@@ -27,7 +27,7 @@ const AT_ITS_PLACE: i32 = 8;
 const UNSURE: i32 = 12;
 
 /// What is judged by.
-pub(super) struct Bench<'a> {
+pub(super) struct JudgeContext<'a> {
     pub book: &'a Runbook,
     /// Where the subject stands, if it is a pod that is placed.
     pub stage: Option<Stage>,
@@ -53,20 +53,21 @@ struct Candidate<'a> {
 }
 
 /// The findings that the signals support.
-pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
+pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     let mut best: BTreeMap<&str, (Candidate, VecDeque<Vec<usize>>)> = BTreeMap::new();
     for hit in bench.book.hits(signals) {
         let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
         let Some(cause) = bench.book.cause(&rule.cause) else { continue };
-        if bench.of_node && matches!(cause.place, Place::Stage(_)) {
+        if bench.of_node && matches!(cause.place, CauseScope::Stage(_)) {
             continue;
         }
         // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
-        let elsewhere = bench.stage.is_some_and(|stage| cause.place == Place::Node && !cause.explains.contains(&stage));
+        let elsewhere =
+            bench.stage.is_some_and(|stage| cause.place == CauseScope::Node && !cause.explains.contains(&stage));
         if elsewhere && !in_last_words(&hit, signals) {
             continue;
         }
-        let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
+        let at_place = matches!((cause.place, bench.stage), (CauseScope::Stage(a), Some(b)) if a == b);
         let unsure = match rule.confidence {
             Confidence::Certain => 0,
             Confidence::Likely => UNSURE / 2,
@@ -74,7 +75,7 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         };
         let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure;
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
-        let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == Kind::Schedule);
+        let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == SignalKind::Schedule);
         let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
         let candidate =
             Candidate { own: hit.signals.clone(), all: HashSet::new(), hit, rule, cause, rank, newest, nodes };
@@ -106,8 +107,8 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
 fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
     let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
     let failed =
-        |s: &&Signal| s.kind == Kind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
-    own.all(|s| s.kind == Kind::Output) && signals.iter().any(|s| failed(&s))
+        |s: &&Signal| s.kind == SignalKind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
+    own.all(|s| s.kind == SignalKind::Output) && signals.iter().any(|s| failed(&s))
 }
 
 /// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by
@@ -125,11 +126,11 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
 
 /// What the container in question wrote last before it ended badly, whatever a rule makes of it: no text tells more.
 fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
-    let own = |kind: Kind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
-    if !own(Kind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
+    let own = |kind: SignalKind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
+    if !own(SignalKind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
         return Vec::new();
     }
-    let mut lines: Vec<&Signal> = own(Kind::Output).collect();
+    let mut lines: Vec<&Signal> = own(SignalKind::Output).collect();
     lines.sort_by_key(|s| s.at);
     // A program that fails each time says the same each time.
     let mut seen = BTreeSet::new();
@@ -150,15 +151,15 @@ impl Candidate<'_> {
         self.key() > other.key()
     }
 
-    fn finding(self, bench: &Bench, signals: &[Signal]) -> Finding {
+    fn finding(self, bench: &JudgeContext, signals: &[Signal]) -> Finding {
         let mut vars = (bench.vars)(&self.hit.container);
         vars.extend(bench.book.pulled_out(self.rule, &self.own, signals));
         let stage = match (self.cause.place, bench.stage) {
-            (Place::Any, Some(stage)) => stage.name(),
+            (CauseScope::Any, Some(stage)) => stage.name(),
             // Only logs are known: the operation that the line is about says where it stands.
-            (Place::Any, None) => {
+            (CauseScope::Any, None) => {
                 let kinds = self.hit.signals.iter().filter_map(|s| signals.get(*s)).map(|s| s.kind);
-                kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(Place::Node.name())
+                kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(CauseScope::Node.name())
             }
             (place, _) => place.name(),
         };
@@ -181,12 +182,12 @@ impl Candidate<'_> {
 }
 
 /// The steps of an entry, filled in with what is known.
-pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
-    let step = |s: &crate::runbook::Step| Todo {
+pub fn steps(cause: &Cause, vars: &Vars) -> Vec<RemedyStep> {
+    let step = |s: &crate::runbook::RunbookStep| RemedyStep {
         text: s.text.fill(vars).into(),
         command: s.run.as_ref().map(|run| run.command(vars).into()),
         disrupts: match &s.effect {
-            Effect::Looks => None,
+            Effect::ReadOnly => None,
             Effect::Disrupts(what) => Some(what.as_str().into()),
         },
     };
@@ -241,21 +242,21 @@ fn said(signal: &Signal) -> Text {
     let times = if signal.count > 1 { format!(" (x{})", signal.count) } else { String::new() };
     let code = |what: &str| signal.code.map(|c| format!("{what}{c}")).unwrap_or_default();
     match signal.kind {
-        Kind::Ended => {
+        SignalKind::Ended => {
             let text = if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) };
             let restarts = if signal.count > 1 { format!(", {} restarts", signal.count) } else { String::new() };
             format!("{} ended: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
         }
-        Kind::Schedule => format!(
+        SignalKind::Schedule => format!(
             "FailedScheduling{times}: {}{}",
             signal.code.map(|n| format!("{n} ")).unwrap_or_default(),
             signal.text
         )
         .into(),
-        Kind::Watched if signal.text.is_empty() => {
+        SignalKind::Watched if signal.text.is_empty() => {
             format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into()
         }
-        Kind::Place => format!(
+        SignalKind::Position => format!(
             "stands at {}{}",
             signal.word.replace('=', ", "),
             if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }
@@ -272,7 +273,8 @@ mod tests {
     use super::*;
 
     fn told(texts: &[&str]) -> Vec<String> {
-        let signals: Vec<Signal> = texts.iter().map(|t| Signal::new(Kind::Event, Source::ApiEvents, "", *t)).collect();
+        let signals: Vec<Signal> =
+            texts.iter().map(|t| Signal::new(SignalKind::Event, Source::ApiEvents, "", *t)).collect();
         let hit = Hit { rule: 0, signals: (0..signals.len()).collect(), container: String::new() };
         evidence(&hit, &signals).iter().map(|e| e.text.to_string()).collect()
     }

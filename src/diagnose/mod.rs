@@ -2,30 +2,30 @@
 //! It must not do I/O or ask for the time, and no finding may cost a pass over all pods.
 
 mod area;
+mod cache;
 mod extract;
 mod finding;
 mod judge;
-mod rounds;
 mod scheduler;
 mod shortage;
 #[cfg(test)]
 mod tests;
 mod vars;
 
-pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN, is_nothing};
+pub use cache::{Diagnoses, DiagnosisCache, fault_of_node};
+pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, RemedyStep, TRANSIENT, UNKNOWN, is_nothing};
 pub use judge::steps;
-pub use rounds::{Found, Rounds, fault_of_node};
-pub use scheduler::{Reason, Schedule, split};
+pub use scheduler::{Schedule, ScheduleReason, split_schedule};
 pub use vars::signal_name;
 
 use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, LocatedPod, Stage, StageState};
-use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
+use crate::runbook::{CauseScope, Confidence, Runbook, Severity, Signal, SignalKind, Vars};
 use crate::text::Text;
 use crate::time::TimeDelta;
-use judge::{Bench, judge};
+use judge::{JudgeContext, judge};
 
 /// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
 pub const UNSTEADY_S: i64 = 600;
@@ -48,7 +48,7 @@ const TROUBLE_WORDS: &[&str] = &[
 
 /// What a diagnosis is made with.
 #[derive(Clone, Copy)]
-pub struct Doctor<'a> {
+pub struct Diagnoser<'a> {
     /// Rules and words.
     pub book: &'a Runbook,
     /// What is known.
@@ -57,12 +57,12 @@ pub struct Doctor<'a> {
     pub now: Time,
 }
 
-impl Doctor<'_> {
+impl Diagnoser<'_> {
     /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
     /// moment from which a restart is history.
     fn holds_until(&self, placed: &LocatedPod, signals: &[Signal]) -> Option<Time> {
         let crossings = signals.iter().filter_map(|s| {
-            let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
+            let lasted = s.code.filter(|_| matches!(s.kind, SignalKind::Position | SignalKind::Watched))?;
             let next = self.book.next_threshold(s.kind, lasted)?;
             Some(self.now + TimeDelta::seconds(next.saturating_sub(lasted)))
         });
@@ -83,8 +83,13 @@ impl Doctor<'_> {
             vars.extend(vars::of_pod(placed, container, unit, self.now));
             vars
         };
-        let bench =
-            Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.position.next, of_node: false };
+        let bench = JudgeContext {
+            book: self.book,
+            stage: Some(stage),
+            vars: &vars,
+            next: placed.position.next,
+            of_node: false,
+        };
         let well = stage == Stage::Running && matches!(placed.position.state, StageState::Active | StageState::Done);
         let findings = told(judge(&bench, &signals), well);
         if !findings.is_empty() {
@@ -129,7 +134,7 @@ impl Doctor<'_> {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
         let quiet = if only_logs { extract::quiet(self.snapshot) } else { None };
-        let plain = quiet.map(|evidence| self.plain(HEALTHY, Place::Node.name(), &vars, vec![evidence]));
+        let plain = quiet.map(|evidence| self.plain(HEALTHY, CauseScope::Node.name(), &vars, vec![evidence]));
         self.without_place(signals, &vars, !only_logs, plain)
     }
 
@@ -157,7 +162,7 @@ impl Doctor<'_> {
             .node
             .as_ref()
             .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
-        let bench = Bench { book: self.book, stage: None, vars: &with, next: None, of_node };
+        let bench = JudgeContext { book: self.book, stage: None, vars: &with, next: None, of_node };
         let findings = told(judge(&bench, &signals), of_node && ready);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
@@ -166,7 +171,7 @@ impl Doctor<'_> {
         let well = known && !vars.contains_key("pod");
         let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
         let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
-        let finding = plain.unwrap_or_else(|| self.plain(cause, Place::Node.name(), vars, troubled));
+        let finding = plain.unwrap_or_else(|| self.plain(cause, CauseScope::Node.name(), vars, troubled));
         Diagnosis { findings: vec![finding], signals, holds_until: None }
     }
 

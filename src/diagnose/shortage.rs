@@ -6,15 +6,15 @@ use crate::model::{NodeCapacity, Snapshot};
 use crate::objects::{Quantity, Resource};
 use crate::pipeline::{LocatedPod, Stage};
 
-use super::scheduler::split;
+use super::scheduler::split_schedule;
 
 /// For each resource that no open node has enough of, the name of its place in the runbook's texts and a sentence.
 pub(super) fn shortages(placed: &LocatedPod, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     let Some(pod) = placed.facts.object().filter(|_| placed.position.stage == Stage::Scheduling) else {
         return Vec::new();
     };
-    let event = placed.facts.event(&["FailedScheduling"]).map(|e| split(&e.message));
-    let condition = pod.status.condition("PodScheduled").map(|c| split(&c.message));
+    let event = placed.facts.event(&["FailedScheduling"]).map(|e| split_schedule(&e.message));
+    let condition = pod.status.condition("PodScheduled").map(|c| split_schedule(&c.message));
     let nodes = event.and_then(|s| s.nodes).or(condition.and_then(|s| s.nodes));
     // The scheduler looked at as many nodes as are known here: none is hidden.
     if nodes.is_none() || nodes != i64::try_from(snapshot.nodes.len()).ok() {

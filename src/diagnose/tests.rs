@@ -4,7 +4,7 @@
 use crate::time::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Doctor, HEALTHY, Rounds, UNKNOWN};
+use super::{Diagnoser, DiagnosisCache, HEALTHY, UNKNOWN};
 use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use crate::pipeline::tests::fixture::Node;
 use crate::runbook::Runbook;
@@ -18,7 +18,7 @@ fn pod(status: Value) -> Fact {
 
 fn causes(node: &mut Node) -> Vec<String> {
     let (snapshot, now) = (node.snapshot(), node.at);
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     found.pods["u"].findings.iter().map(|f| f.cause.to_string()).collect()
@@ -88,7 +88,7 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
         node.say(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
     let (snapshot, now) = (node.snapshot(), node.at);
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     let evidence = &found.pods["u"].findings[0].evidence;
@@ -103,7 +103,7 @@ fn said_of_node(kind: &str, status: &str) -> String {
     let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
     let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready, other]}});
     known.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(node).unwrap())]);
-    let doctor = Doctor { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
+    let doctor = Diagnoser { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
     doctor.node("w", false).top().unwrap().cause.to_string()
 }
 
@@ -121,7 +121,7 @@ fn a_schedulers_log_is_taken_apart_as_its_event_is() {
                 2 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
     let line = LogRecord::new(node.at, LogLevel::Error, text).of_pod("n/p", "");
     node.say(Source::OtherLog, Fact::LogRecord(Box::new(line)));
-    let doctor = Doctor { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
+    let doctor = Diagnoser { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
     let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
     assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);
 }

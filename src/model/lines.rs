@@ -13,12 +13,12 @@ use crate::weight::Weigh;
 const OF_POD: usize = 12;
 /// Different lines kept of the node and one source.
 const OF_NODE: usize = 96;
-/// Lines kept of what one pod's containers wrote.
+/// KeptLines kept of what one pod's containers wrote.
 const OF_OUTPUT: usize = 40;
 
 /// A line, and its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
+pub struct KeptLine {
     /// Whose log.
     pub source: Source,
     /// The container that wrote it; empty for the logs of the node.
@@ -41,15 +41,15 @@ pub struct Line {
 /// The lines of one pod, or of the node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Lines(BTreeMap<Source, VecDeque<Line>>);
+pub struct KeptLines(BTreeMap<Source, VecDeque<KeptLine>>);
 
-impl Weigh for Lines {
+impl Weigh for KeptLines {
     fn heap(&self) -> usize {
-        self.iter().map(|line| size_of::<Line>() + line.text.heap() + line.container.heap()).sum()
+        self.iter().map(|line| size_of::<KeptLine>() + line.text.heap() + line.container.heap()).sum()
     }
 }
 
-impl Lines {
+impl KeptLines {
     /// Takes in a line; `of_node` if it names no pod.
     pub(super) fn take(&mut self, source: Source, record: &LogRecord, of_node: bool) {
         let (text, container) = (record.text(), record.container.clone());
@@ -67,7 +67,7 @@ impl Lines {
             return;
         }
         let (severe, at) = (record.is_severe(), record.at);
-        let line = Line { source, container, severe, first: at, at, count: 1, text, shape };
+        let line = KeptLine { source, container, severe, first: at, at, count: 1, text, shape };
         lines.push_back(line);
         let most = if output { OF_OUTPUT } else { [OF_POD, OF_NODE][usize::from(of_node)] };
         if lines.len() > most {
@@ -76,7 +76,7 @@ impl Lines {
     }
 
     /// Every line, source by source, each oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Line> {
+    pub fn iter(&self) -> impl Iterator<Item = &KeptLine> {
         self.0.values().flatten()
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn repeats_fold_and_the_latest_stays() {
-        let mut lines = Lines::default();
+        let mut lines = KeptLines::default();
         lines.take(Source::KubeletLog, &entry(1, "no space on /dev/sda1 (attempt 1)"), false);
         lines.take(Source::RuntimeLog, &entry(2, "other"), false);
         lines.take(Source::KubeletLog, &entry(3, "no space on /dev/sda1 (attempt 27)"), false);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::Lines;
+use super::lines::KeptLines;
 use crate::observation::{LogKind, LogRecord, Source, Span, Time};
 use crate::text::{Message, Text};
 use crate::weight::Weigh;
@@ -15,7 +15,7 @@ use crate::weight::Weigh;
 const PODS_KEPT: usize = 2048;
 /// As many more are kept until all of them go at once: to find the oldest costs a pass over all.
 const PODS_MORE: usize = 512;
-/// Bytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
+/// CountedBytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
 const BYTES_KEPT: usize = 12 << 20;
 /// Traces remembered while spans of the same trace may still arrive in another batch.
 const TRACES_KEPT: usize = 128;
@@ -106,27 +106,27 @@ pub struct Logs {
     traces: VecDeque<(Text, Text)>,
     /// RunPodSandbox spans that came before their syncPod did.
     early: VecDeque<Span>,
-    /// Lines that name no pod.
+    /// KeptLines that name no pod.
     #[serde(default)]
-    pub(super) lines: Arc<Lines>,
-    /// Lines of pods, by `namespace/name` or UID.
+    pub(super) lines: Arc<KeptLines>,
+    /// KeptLines of pods, by `namespace/name` or UID.
     #[serde(default)]
-    pub(super) pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
+    pub(super) pod_lines: Arc<BTreeMap<Text, Arc<KeptLines>>>,
     /// When the sync loop last said that it skips its work, and why.
     pub loop_blocked: Option<(Time, Message)>,
     /// When PLEG last complained, and of what.
     pub pleg_trouble: Option<(Time, Message)>,
     #[serde(skip)]
-    of_pods: Bytes,
+    of_pods: CountedBytes,
     #[serde(skip)]
-    of_lines: Bytes,
+    of_lines: CountedBytes,
 }
 
-/// Bytes of all values of a map; none while they were not counted. Two that differ make no difference.
+/// CountedBytes of all values of a map; none while they were not counted. Two that differ make no difference.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bytes(Option<usize>);
+struct CountedBytes(Option<usize>);
 
-impl PartialEq for Bytes {
+impl PartialEq for CountedBytes {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -143,12 +143,12 @@ impl Logs {
         let pods = Arc::make_mut(&mut self.pod_lines);
         let before = pods.get(key).map(|lines| lines.heap());
         Arc::make_mut(pods.entry(key.clone()).or_default()).take(source, record, false);
-        evict(pods, key, before, &mut self.of_lines, Lines::last);
+        evict(pods, key, before, &mut self.of_lines, KeptLines::last);
         Some(key.clone())
     }
 
     /// The lines of a pod that exists since `created`: older ones are about a namesake.
-    pub(super) fn lines_of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Vec<Arc<Lines>> {
+    pub(super) fn lines_of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Vec<Arc<KeptLines>> {
         let found = [namespaced, uid].into_iter().filter_map(|key| self.pod_lines.get(key));
         found.filter(|lines| created.is_none_or(|c| lines.last() >= Some(c))).cloned().collect()
     }
@@ -237,7 +237,7 @@ fn evict<V: Weigh>(
     map: &mut BTreeMap<Text, Arc<V>>,
     changed: &Text,
     before: Option<usize>,
-    bytes: &mut Bytes,
+    bytes: &mut CountedBytes,
     last: impl Fn(&V) -> Option<Time>,
 ) {
     let all = |map: &BTreeMap<Text, Arc<V>>| map.values().map(|v| v.heap()).sum();

@@ -30,7 +30,7 @@ pub use event_limit::EVENTS_KEPT;
 pub use histogram::{HistogramDelta, Quantile};
 pub use initial_list::InitialList;
 pub use kubelet::{KubeletFacts, OperationWindow, PodStartLatency, RELIST_THRESHOLD_S, RelistWindow};
-pub use lines::{Line, Lines};
+pub use lines::{KeptLine, KeptLines};
 pub use logs::{Logs, PodLog, PodSpans};
 pub use node_capacity::{NodeCapacities, NodeCapacity};
 pub use object_store::{ObjectStore, StoredObject};
@@ -157,9 +157,9 @@ pub struct Snapshot {
     /// other nodes'.
     pub events_of_unknown_pods: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
-    pub lines: Arc<Lines>,
+    pub lines: Arc<KeptLines>,
     /// Log lines that name a pod, by `namespace/name` or UID.
-    pub pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
+    pub pod_lines: Arc<BTreeMap<Text, Arc<KeptLines>>>,
     /// The kubelet's metrics, settings and health.
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::container_history::Exit;
-use super::lines::{Line, Lines};
+use super::lines::{KeptLine, KeptLines};
 use super::logs::{PodLog, PodSpans};
 use super::object_store::StoredObject;
 use crate::objects::{Event, LeftOut, Pod};
@@ -53,7 +53,7 @@ pub struct PodFacts {
     /// What the kubelet's log says of it.
     pub log: Option<Arc<PodLog>>,
     /// Lines of all logs that name it.
-    pub lines: Vec<Arc<Lines>>,
+    pub lines: Vec<Arc<KeptLines>>,
     /// What the kubelet's spans say of it.
     pub spans: Option<Arc<PodSpans>>,
     /// What lies on disk of it.
@@ -191,7 +191,7 @@ impl PodFacts {
     }
 
     /// Lines of all logs that name it.
-    pub fn log_lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn log_lines(&self) -> impl Iterator<Item = &KeptLine> {
         self.lines.iter().flat_map(|lines| lines.iter())
     }
 

@@ -8,7 +8,7 @@ use crate::pipeline::Stage;
 
 /// Where a subject stands when this is its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CauseScope {
     /// That stage of the pipeline.
     Stage(Stage),
     /// The node's fault and not one pod's.
@@ -17,22 +17,22 @@ pub enum Place {
     Any,
 }
 
-impl Place {
+impl CauseScope {
     /// Reads the name of a stage, `node` or `any`.
     pub fn read(name: &str) -> Option<Self> {
         match name {
-            "node" => Some(Place::Node),
-            "any" => Some(Place::Any),
-            name => Stage::ALL.into_iter().find(|s| s.name() == name).map(Place::Stage),
+            "node" => Some(CauseScope::Node),
+            "any" => Some(CauseScope::Any),
+            name => Stage::ALL.into_iter().find(|s| s.name() == name).map(CauseScope::Stage),
         }
     }
 
     /// The name in the runbook and in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Place::Stage(stage) => stage.name(),
-            Place::Node => "node",
-            Place::Any => "any",
+            CauseScope::Stage(stage) => stage.name(),
+            CauseScope::Node => "node",
+            CauseScope::Any => "any",
         }
     }
 }
@@ -87,14 +87,14 @@ impl Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It only looks.
-    Looks,
+    ReadOnly,
     /// It changes something: what.
     Disrupts(String),
 }
 
 /// One thing to do.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RunbookStep {
     /// What it is for.
     pub text: Template,
     /// The command; absent for advice.
@@ -109,7 +109,7 @@ pub struct Cause {
     /// Stable id, such as `image.not-found`.
     pub id: String,
     /// Where the subject stands.
-    pub place: Place,
+    pub place: CauseScope,
     /// How bad.
     pub severity: Severity,
     /// A few words.
@@ -117,7 +117,7 @@ pub struct Cause {
     /// What it means.
     pub explanation: Template,
     /// What to do, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RunbookStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
     /// Words of Kubernetes that lead here: waiting reasons, statuses, event reasons.

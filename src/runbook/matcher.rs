@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::kind::{Kind, Signal};
 use super::prefilter::Prefilter;
-use super::rule::{Condition, Rule};
+use super::rule::{Rule, SignalCondition};
+use super::signal::{Signal, SignalKind};
 use super::template::Vars;
 
 /// What one pattern may take when it is compiled, bytes: a pattern of a team's own cannot eat the node's memory.
@@ -22,11 +22,11 @@ const SUBJECT_LIMIT: usize = 1 << 20;
 
 /// Conditions, and their patterns made ready when they are first needed.
 #[derive(Debug, Default)]
-pub(super) struct Matcher {
-    conditions: Vec<Condition>,
+pub(super) struct SignalMatcher {
+    conditions: Vec<SignalCondition>,
     regexes: Vec<OnceLock<Option<Regex>>>,
     prefilter: Prefilter,
-    by_kind: BTreeMap<Kind, OfKind>,
+    by_kind: BTreeMap<SignalKind, OfKind>,
     /// Rules that a condition helps to prove, by its number.
     proves: Vec<Vec<usize>>,
 }
@@ -43,7 +43,7 @@ struct OfKind {
 }
 
 impl OfKind {
-    fn add(&mut self, number: usize, condition: &Condition) {
+    fn add(&mut self, number: usize, condition: &SignalCondition) {
         let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
         self.thresholds.extend(ends);
         if condition.text.is_some() {
@@ -91,9 +91,9 @@ fn matched(signal: &Signal) -> &[u8] {
     text.get(..TEXT_LIMIT).unwrap_or(text)
 }
 
-impl Matcher {
-    pub fn new(conditions: Vec<Condition>, rules: &[Rule]) -> Self {
-        let mut by_kind: BTreeMap<Kind, OfKind> = BTreeMap::new();
+impl SignalMatcher {
+    pub fn new(conditions: Vec<SignalCondition>, rules: &[Rule]) -> Self {
+        let mut by_kind: BTreeMap<SignalKind, OfKind> = BTreeMap::new();
         for (i, condition) in conditions.iter().enumerate() {
             condition.kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().add(i, condition));
         }
@@ -112,7 +112,7 @@ impl Matcher {
         Self { conditions, regexes, prefilter, by_kind, proves }
     }
 
-    pub fn thresholds(&self, kind: Kind) -> &[i64] {
+    pub fn thresholds(&self, kind: SignalKind) -> &[i64] {
         self.by_kind.get(&kind).map_or(&[], |of_kind| &of_kind.thresholds)
     }
 

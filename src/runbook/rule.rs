@@ -2,14 +2,14 @@
 //! It must not look at more than signals; what needs arithmetic is code that makes a signal.
 
 use super::entry::Confidence;
-use super::kind::{Kind, Signal};
+use super::signal::{Signal, SignalKind};
 use super::template::Template;
 
 /// Matches one signal. What is absent is not asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
+pub struct SignalCondition {
     /// Kinds of signals that are looked at.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<SignalKind>,
     /// The word is one of these; empty for any.
     pub words: Vec<String>,
     /// A pattern in the text, case ignored; its named groups are filled into the words of the finding.
@@ -20,7 +20,7 @@ pub struct Condition {
     pub min_count: u32,
 }
 
-impl Condition {
+impl SignalCondition {
     /// All but the pattern.
     pub fn accepts(&self, signal: &Signal) -> bool {
         self.kinds.contains(&signal.kind)
@@ -40,7 +40,7 @@ fn word_matches(wanted: &str, word: &str) -> bool {
 
 /// Conditions by number, joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Term {
+pub enum RuleTerm {
     /// That condition.
     One(usize),
     /// All of them.
@@ -49,21 +49,21 @@ pub enum Term {
     Any(Vec<usize>),
 }
 
-impl Term {
+impl RuleTerm {
     /// The conditions in it.
     pub fn conditions(&self) -> &[usize] {
         match self {
-            Term::One(c) => std::slice::from_ref(c),
-            Term::All(cs) | Term::Any(cs) => cs,
+            RuleTerm::One(c) => std::slice::from_ref(c),
+            RuleTerm::All(cs) | RuleTerm::Any(cs) => cs,
         }
     }
 
     /// True when its conditions hold, each as `holds` says.
     pub fn is_true(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match self {
-            Term::One(c) => holds(*c),
-            Term::All(cs) => cs.iter().all(|c| holds(*c)),
-            Term::Any(cs) => cs.iter().any(|c| holds(*c)),
+            RuleTerm::One(c) => holds(*c),
+            RuleTerm::All(cs) => cs.iter().all(|c| holds(*c)),
+            RuleTerm::Any(cs) => cs.iter().any(|c| holds(*c)),
         }
     }
 }
@@ -76,11 +76,11 @@ pub struct Rule {
     /// `cause#name`, for `runbook check` and for tests.
     pub id: String,
     /// All of these.
-    pub all: Vec<Term>,
+    pub all: Vec<RuleTerm>,
     /// One of these, if there are any.
-    pub any: Vec<Term>,
+    pub any: Vec<RuleTerm>,
     /// None of these.
-    pub not: Vec<Term>,
+    pub not: Vec<RuleTerm>,
     /// How sure it is then.
     pub confidence: Confidence,
     /// Which of several causes is the deeper: the greater one is told first. 50 is a cause that names itself, below 40
@@ -107,8 +107,8 @@ impl Rule {
     pub(super) fn shifted(mut self, first: usize) -> Self {
         for term in self.all.iter_mut().chain(&mut self.any).chain(&mut self.not) {
             match term {
-                Term::One(c) => *c += first,
-                Term::All(cs) | Term::Any(cs) => cs.iter_mut().for_each(|c| *c += first),
+                RuleTerm::One(c) => *c += first,
+                RuleTerm::All(cs) | RuleTerm::Any(cs) => cs.iter_mut().for_each(|c| *c += first),
             }
         }
         self

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::{Recorded, Recorder};
-use crate::diagnose::Rounds;
+use crate::diagnose::DiagnosisCache;
 use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
@@ -34,7 +34,7 @@ impl Wake for Unpark {
 pub struct Live {
     rx: Receiver<Observation>,
     model: Model,
-    rounds: Rounds,
+    rounds: DiagnosisCache,
     expected: Vec<Source>,
     recorder: Option<Recorder>,
     ended: bool,
@@ -43,7 +43,7 @@ pub struct Live {
 impl Live {
     /// Folds what comes out of `rx`. `expected` are the sources that were started.
     pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
-        let (model, rounds) = (Model::default(), Rounds::default());
+        let (model, rounds) = (Model::default(), DiagnosisCache::default());
         Self { rx, model, rounds, expected, recorder: None, ended: false }
     }
 
@@ -54,7 +54,7 @@ impl Live {
 
     /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
-        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
+        self.rounds = own.map_or_else(DiagnosisCache::default, DiagnosisCache::with);
     }
 
     /// Writes all that is observed from now on.

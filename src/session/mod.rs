@@ -20,7 +20,7 @@ pub use live::Live;
 pub use recorded_log::RecordedLog;
 pub use recorder::{Recorded, Recorder};
 
-use crate::diagnose::Rounds;
+use crate::diagnose::DiagnosisCache;
 use crate::model::Model;
 use crate::observation::{Stamp, Time};
 use crate::record::import::{ImportError, Skipped, examine};
@@ -84,7 +84,7 @@ pub enum SessionError {
 pub struct Session {
     tape: Tape,
     model: Model,
-    rounds: Rounds,
+    rounds: DiagnosisCache,
     /// Position on the input's own clock, microseconds.
     at: u64,
     /// Where the last observation stood on it.
@@ -148,7 +148,7 @@ impl Session {
 
     fn on(tape: Tape) -> Result<Self, SessionError> {
         let now = tape.span().0;
-        let (model, rounds) = (Model::default(), Rounds::default());
+        let (model, rounds) = (Model::default(), DiagnosisCache::default());
         let mut session = Self {
             tape,
             model,
@@ -167,7 +167,7 @@ impl Session {
 
     /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
-        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
+        self.rounds = own.map_or_else(DiagnosisCache::default, DiagnosisCache::with);
     }
 
     /// The earliest and the latest wall time of the input: begin and end, unless the clock was set meanwhile.

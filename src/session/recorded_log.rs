@@ -63,7 +63,7 @@ impl RecordedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Rounds;
+    use crate::diagnose::DiagnosisCache;
     use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogNews> {
-        log.look(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
+        log.look(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
         log.take()
     }
 

@@ -2,7 +2,7 @@
 //! It must not fill anything in itself: a finding brings its own words and commands.
 
 use super::has_words;
-use crate::diagnose::{Finding, Todo, steps};
+use crate::diagnose::{Finding, RemedyStep, steps};
 use crate::runbook::{Cause, Vars};
 use crate::text::Text;
 
@@ -22,7 +22,7 @@ pub struct Entry {
     /// Words of Kubernetes that lead here.
     pub reasons: Vec<String>,
     /// What to do, in order.
-    pub steps: Vec<Todo>,
+    pub steps: Vec<RemedyStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
 }

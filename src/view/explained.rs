@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::header::readiness;
 use super::{NodeView, Row, Trouble};
-use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
+use crate::diagnose::{Diagnoser, Diagnosis, Finding, fault_of_node};
 use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
 use crate::text::Text;
@@ -67,7 +67,7 @@ impl Explained {
 
 /// Every subject that is not well, worst first; the node before its pods when it is at fault.
 pub fn explain_all(moment: &NodeView) -> Vec<Explained> {
-    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
+    let doctor = Diagnoser { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
     let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
     let mut pods: Vec<Explained> = all.filter(|e| e.trouble.is_failing() || !e.diagnosis.is_quiet()).collect();
@@ -87,7 +87,7 @@ pub fn explain_all(moment: &NodeView) -> Vec<Explained> {
 const OWNERS: usize = 64;
 
 /// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
-fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
+fn owners(moment: &NodeView, doctor: &Diagnoser) -> Vec<Explained> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
     // Newest first: what was created since is no longer told.
     for event in moment.snapshot.other_events.iter() {
@@ -102,7 +102,7 @@ fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
 
 /// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
 pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
-    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
+    let doctor = Diagnoser { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
     let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
         let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
@@ -130,7 +130,7 @@ pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
     }
 }
 
-fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
+fn pod(moment: &NodeView, doctor: &Diagnoser, node: &Diagnosis, row: &Row) -> Option<Explained> {
     let placed = moment.pod(&row.key)?;
     let diagnosis = doctor.pod(placed);
     let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.position.stage).cloned();
@@ -147,7 +147,7 @@ fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Optio
     })
 }
 
-fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
+fn node(moment: &NodeView, doctor: &Diagnoser, name: Text) -> Explained {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
     // Of several nodes in an import each is looked at by its own conditions.
@@ -158,7 +158,7 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
         let node_events = moment.snapshot.other_events.iter().filter(about).cloned().collect();
         crate::model::Snapshot { node: Some(n.clone()), node_events, ..(*moment.snapshot).clone() }
     });
-    let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
+    let doctor = Diagnoser { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
     let only_logs = moment.snapshot.nodes.is_empty() && moment.pods.is_empty();
     let diagnosis = doctor.node(&name, only_logs);
     let status = doctor.snapshot.node.as_deref().map_or("", readiness).into();
@@ -177,11 +177,11 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
 }
 
 /// What no source has as an object: logs and events may still name it.
-fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<Explained> {
+fn unseen(doctor: &Diagnoser, namespace: &str, name: &str) -> Vec<Explained> {
     vec![of_name(doctor, "Pod".into(), namespace, name)]
 }
 
-fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explained {
+fn of_name(doctor: &Diagnoser, kind: Text, namespace: &str, name: &str) -> Explained {
     let diagnosis = doctor.named(namespace, name);
     Explained {
         kind,
@@ -199,7 +199,7 @@ fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explaine
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Rounds;
+    use crate::diagnose::DiagnosisCache;
     use crate::observation::{Fact, Source, Time};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
@@ -229,7 +229,7 @@ mod tests {
         let created = event("db-1", "SuccessfulCreate", "Created pod: db-1-x", node.at + TimeDelta::seconds(5));
         node.list(Source::ApiEvents, vec![failed, other, created]);
         node.at += TimeDelta::seconds(10);
-        let told = explain_all(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
+        let told = explain_all(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
         let told: Vec<_> = told.iter().filter(|e| e.kind != "Node").collect();
         assert_eq!(told.len(), 1);
         assert_eq!((told[0].kind.as_str(), told[0].name.as_str()), ("ReplicaSet", "web-1"));

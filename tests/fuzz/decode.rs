@@ -127,5 +127,5 @@ pub fn text(bytes: &[u8]) {
 }
 
 pub fn scheduler(bytes: &[u8]) {
-    _ = kpodtrace::diagnose::split(&lossy(bytes));
+    _ = kpodtrace::diagnose::split_schedule(&lossy(bytes));
 }

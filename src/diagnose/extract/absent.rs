@@ -3,7 +3,7 @@
 
 use super::events::{schedule, signals};
 use super::stage_of;
-use crate::diagnose::scheduler::split;
+use crate::diagnose::scheduler::split_schedule;
 use crate::diagnose::{HEALTHY, PATIENCE_S, TRANSIENT};
 use crate::model::Snapshot;
 use crate::objects::Event;
@@ -32,7 +32,7 @@ pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
         // The newest attempt alone counts.
         if event.reason == "FailedScheduling" {
             if !std::mem::replace(&mut scheduled, true) {
-                schedule(&split(&event.message), Source::ApiEvents, event.last(), event.times(), out);
+                schedule(&split_schedule(&event.message), Source::ApiEvents, event.last(), event.times(), out);
             }
             continue;
         }
@@ -103,7 +103,7 @@ mod tests {
     use crate::time::TimeDelta;
     use serde_json::json;
 
-    use crate::diagnose::Doctor;
+    use crate::diagnose::Diagnoser;
     use crate::observation::{Fact, Source};
     use crate::pipeline::tests::fixture::Node;
     use crate::runbook::Runbook;
@@ -121,7 +121,7 @@ mod tests {
         let facts = events.iter().enumerate().map(event).collect();
         node.list(Source::ApiEvents, facts);
         let (snapshot, book) = (node.snapshot(), Runbook::builtin());
-        let diagnosis = Doctor { book, snapshot: &snapshot, now: node.at }.named("n", "p");
+        let diagnosis = Diagnoser { book, snapshot: &snapshot, now: node.at }.named("n", "p");
         let top = diagnosis.top().unwrap();
         (top.cause.to_string(), top.stage)
     }

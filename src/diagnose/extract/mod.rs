@@ -2,13 +2,13 @@
 //! It must not weigh them; it drops only what is over and done with.
 
 mod absent;
-mod ends;
 mod events;
-mod healed;
+mod exits;
 mod image;
 mod lines;
 mod node;
-mod over;
+mod recovery;
+mod stale;
 mod status;
 
 pub(super) use absent::standing;
@@ -20,7 +20,7 @@ use crate::model::{PodFacts, Snapshot};
 use crate::objects::{ContainerStatus, Event};
 use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Stage, StageState};
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 
 /// Failures of a liveness probe that are no accident: the API's default threshold.
 const LIVENESS_FAILURES: u32 = 3;
@@ -53,7 +53,7 @@ pub(super) fn of_pod(placed: &LocatedPod, snapshot: &Snapshot, now: Time) -> Vec
     let subject = Subject::new(placed, snapshot, now);
     let mut out = Vec::new();
     status::extract(&subject, &mut out);
-    ends::extract(&subject, &mut out);
+    exits::extract(&subject, &mut out);
     events::extract(&subject, &mut out);
     lines::of_pod(&subject, &mut out);
     if subject.terminating() {
@@ -84,17 +84,17 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
 }
 
 /// The stage whose failure a kind is about.
-pub(super) fn stage_of(kind: Kind) -> Option<Stage> {
+pub(super) fn stage_of(kind: SignalKind) -> Option<Stage> {
     Some(match kind {
-        Kind::Schedule | Kind::Gate | Kind::Claim => Stage::Scheduling,
-        Kind::Rejected | Kind::Static => Stage::Admission,
-        Kind::Mount | Kind::Attach => Stage::Volumes,
-        Kind::Pause | Kind::Network | Kind::Sandbox => Stage::Sandbox,
-        Kind::Pull => Stage::Image,
-        Kind::Config | Kind::Create => Stage::Create,
-        Kind::Start => Stage::Start,
-        Kind::Probe => Stage::Probes,
-        Kind::Kill | Kind::Teardown | Kind::Unmount => Stage::Terminating,
+        SignalKind::Schedule | SignalKind::Gate | SignalKind::Claim => Stage::Scheduling,
+        SignalKind::Rejected | SignalKind::Static => Stage::Admission,
+        SignalKind::Mount | SignalKind::Attach => Stage::Volumes,
+        SignalKind::Pause | SignalKind::Network | SignalKind::Sandbox => Stage::Sandbox,
+        SignalKind::Pull => Stage::Image,
+        SignalKind::Config | SignalKind::Create => Stage::Create,
+        SignalKind::Start => Stage::Start,
+        SignalKind::Probe => Stage::Probes,
+        SignalKind::Kill | SignalKind::Teardown | SignalKind::Unmount => Stage::Terminating,
         _ => return None,
     })
 }
@@ -128,7 +128,7 @@ impl Subject<'_> {
         match stage {
             Stage::Terminating => {
                 let unsettled = matches!(place.state, StageState::Failed) || place.stage < Stage::Running;
-                self.terminating() || (unsettled && signal.kind != Kind::Unmount)
+                self.terminating() || (unsettled && signal.kind != SignalKind::Unmount)
             }
             Stage::Image | Stage::Create | Stage::Start | Stage::Probes => self.concerns_container(signal, stage),
             _ if place.stage == stage => true,

@@ -11,14 +11,14 @@ macro_rules! kinds {
         /// What a signal is about: the operation that failed, or the voice that speaks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum Kind {
+        pub enum SignalKind {
             $($(#[doc = $doc])* $kind),*
         }
 
-        impl Kind {
+        impl SignalKind {
             /// Every kind, with its name and what it holds.
-            pub const ALL: &'static [(Kind, &'static str, &'static str)] =
-                &[$((Kind::$kind, $name, concat!($($doc),*))),*];
+            pub const ALL: &'static [(SignalKind, &'static str, &'static str)] =
+                &[$((SignalKind::$kind, $name, concat!($($doc),*))),*];
         }
     };
 }
@@ -100,12 +100,12 @@ kinds! {
     /// An observation of our own: `word` says which, `code` the seconds it has lasted.
     Watched = "watched",
     /// Where the pod stands: `word` is `stage=state`, `code` the seconds it has stood there.
-    Place = "place",
+    Position = "place",
     /// A property of the pod: `word` is its name, `text` its value.
     Trait = "trait",
 }
 
-impl Kind {
+impl SignalKind {
     /// The name in the runbook.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
@@ -116,7 +116,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signal {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: SignalKind,
     /// The word that names it: a reason, a type, a state.
     pub word: Text,
     /// What it says.
@@ -135,7 +135,7 @@ pub struct Signal {
 
 impl Signal {
     /// A signal without container, code or time.
-    pub fn new(kind: Kind, source: Source, word: impl Into<Text>, text: impl Into<Text>) -> Self {
+    pub fn new(kind: SignalKind, source: Source, word: impl Into<Text>, text: impl Into<Text>) -> Self {
         let (word, text) = (word.into(), text.into());
         Self { kind, word, text, container: Text::default(), code: None, count: 1, at: None, source }
     }

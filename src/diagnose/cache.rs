@@ -1,11 +1,11 @@
 //! Owns the diagnoses of all pods and of the node, made again only for what changed or when waiting alone changes one.
-//! It must not decide anything: `Doctor` does.
+//! It must not decide anything: `Diagnoser` does.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::finding::{Diagnosis, Finding};
-use super::{Doctor, HEALTHY, extract};
+use super::{Diagnoser, HEALTHY, extract};
 use crate::model::Snapshot;
 use crate::objects::{Event, Node};
 use crate::observation::Time;
@@ -19,16 +19,16 @@ const NODE_EVERY_MS: i64 = 1000;
 /// Where a registry is away many lines come for many pods: these are diagnosed again for them at most so often, milliseconds.
 const PULLS_EVERY_MS: i64 = 5000;
 
-struct Kept {
+struct CachedDiagnosis {
     pod: LocatedPod,
-    around: Around,
+    around: DiagnosisInputs,
     made: Time,
     diagnosis: Arc<Diagnosis>,
 }
 
 /// What besides a pod's own facts its diagnosis rests on: claims while it is scheduled, the runtime's lines while it waits for an
 /// image, its node while it ends. At every other stage nothing, so that an event elsewhere costs no pass over all pods.
-enum Around {
+enum DiagnosisInputs {
     Nothing,
     Elsewhere(Arc<Vec<Arc<Event>>>),
     /// What `extract::pulls` says of the lines.
@@ -36,7 +36,7 @@ enum Around {
     Nodes(Vec<Arc<Node>>),
 }
 
-impl Around {
+impl DiagnosisInputs {
     fn of(stage: Stage, snapshot: &Snapshot, pulls: u64) -> Self {
         match stage {
             Stage::Scheduling => Self::Elsewhere(snapshot.other_events.clone()),
@@ -62,17 +62,17 @@ impl Around {
 
 /// Places and diagnoses, remembered by the facts that they were made from.
 #[derive(Default)]
-pub struct Rounds {
+pub struct DiagnosisCache {
     /// Where the pods stand.
     pub placer: PodLocator,
     book: Option<Arc<Runbook>>,
-    kept: BTreeMap<Text, Kept>,
+    kept: BTreeMap<Text, CachedDiagnosis>,
     node: Option<(Time, Arc<Diagnosis>)>,
 }
 
 /// What a round found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Diagnoses {
     /// Of each pod, by UID.
     pub pods: Arc<BTreeMap<Text, Arc<Diagnosis>>>,
     /// Of the node.
@@ -81,7 +81,7 @@ pub struct Found {
     pub until: Option<Time>,
 }
 
-impl Rounds {
+impl DiagnosisCache {
     /// Diagnoses with this runbook instead of the embedded one.
     pub fn with(book: Arc<Runbook>) -> Self {
         Self { book: Some(book), ..Self::default() }
@@ -103,9 +103,9 @@ impl Rounds {
     }
 
     /// Diagnoses what changed since the last round.
-    pub fn make(&mut self, placed: &[LocatedPod], snapshot: &Snapshot, now: Time) -> Found {
+    pub fn make(&mut self, placed: &[LocatedPod], snapshot: &Snapshot, now: Time) -> Diagnoses {
         let book = self.book.clone();
-        let doctor = Doctor { book: book.as_deref().unwrap_or_else(|| Runbook::builtin()), snapshot, now };
+        let doctor = Diagnoser { book: book.as_deref().unwrap_or_else(|| Runbook::builtin()), snapshot, now };
         self.kept.retain(|key, _| snapshot.pods.contains_key(key));
         let mut until: Option<Time> = None;
         let mut pods = BTreeMap::new();
@@ -125,9 +125,9 @@ impl Rounds {
                     // What it was made from is for those who write rules, not for keeping.
                     let made = Diagnosis { signals: Vec::new(), ..doctor.pod(pod) };
                     let diagnosis = Arc::new(made);
-                    let kept = Kept {
+                    let kept = CachedDiagnosis {
                         pod: pod.clone(),
-                        around: Around::of(pod.position.stage, snapshot, pulls),
+                        around: DiagnosisInputs::of(pod.position.stage, snapshot, pulls),
                         made: now,
                         diagnosis: diagnosis.clone(),
                     };
@@ -138,10 +138,10 @@ impl Rounds {
             until = [until, diagnosis.holds_until].into_iter().flatten().min();
             pods.insert(key.clone(), diagnosis);
         }
-        Found { pods: Arc::new(pods), node: self.node(&doctor), until }
+        Diagnoses { pods: Arc::new(pods), node: self.node(&doctor), until }
     }
 
-    fn node(&mut self, doctor: &Doctor) -> Arc<Diagnosis> {
+    fn node(&mut self, doctor: &Diagnoser) -> Arc<Diagnosis> {
         let fresh = |at: Time| (0..NODE_EVERY_MS).contains(&(doctor.now - at).num_milliseconds());
         if let Some((_, diagnosis)) = self.node.as_ref().filter(|(at, _)| fresh(*at)) {
             return diagnosis.clone();
@@ -183,7 +183,7 @@ mod tests {
             "containers": [{"name": "c"}]}, "status": {"phase": "Pending"}});
         let pods = [running, waiting].map(|pod| Fact::Pod(serde_json::from_value(pod).unwrap()));
         node.list(Source::ApiPods, pods.to_vec());
-        let mut rounds = Rounds::default();
+        let mut rounds = DiagnosisCache::default();
         let mut round = |node: &mut Fixture| {
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.locate_all(&snapshot, now);
@@ -207,7 +207,7 @@ mod tests {
             "status": {"phase": "Pending", "startTime": "2026-09-21T14:00:00Z", "containerStatuses": [{"name": "c",
                 "image": "r/a:1", "state": {"waiting": {"reason": "ErrImagePull"}}}]}});
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(waiting).unwrap())]);
-        let mut rounds = Rounds::default();
+        let mut rounds = DiagnosisCache::default();
         let mut says = |node: &mut Fixture, after: i64, text: &str| {
             node.at += crate::time::TimeDelta::milliseconds(after);
             let entry = LogRecord::new(node.at, LogLevel::Error, text);

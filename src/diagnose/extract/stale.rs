@@ -1,7 +1,7 @@
 //! Owns which of the node's log lines are over: what somebody who answers now contradicts, and what would have come again.
 //! It must not judge a line that is not the node's own: what is said of a pod is weighed against where that pod stands.
 
-use crate::model::{Line, Snapshot};
+use crate::model::{KeptLine, Snapshot};
 use crate::observation::{Source, Time};
 
 /// A kubelet or a runtime whose trouble lasts says so again sooner than that, seconds: the rarest rounds, image collection and
@@ -19,7 +19,7 @@ const OF_API: [&str; 9] =
 const OF_RUNTIME: [&str; 4] = ["dial unix", "container runtime is down", "PLEG is not healthy", "RuntimeReady=false"];
 
 /// True for a line that says nothing of the node as it is now.
-pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
+pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     let text = line.text.as_str();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diagnose::Rounds;
+    use crate::diagnose::DiagnosisCache;
     use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
@@ -74,7 +74,7 @@ mod tests {
 
     fn causes(node: &mut Node) -> Vec<String> {
         let (snapshot, now) = (node.snapshot(), node.at);
-        let node = Rounds::default().make(&[], &snapshot, now).node;
+        let node = DiagnosisCache::default().make(&[], &snapshot, now).node;
         node.findings.iter().map(|f| f.cause.to_string()).collect()
     }
 

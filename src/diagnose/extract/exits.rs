@@ -2,11 +2,11 @@
 //! It must not name a cause: the same end has several.
 
 use super::Subject;
-use crate::model::{Exit, Line, never_ran};
+use crate::model::{Exit, KeptLine, never_ran};
 use crate::objects::{ContainerSpec, Event};
 use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, Stage, StageState};
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 
 /// A probe's verdict and the end that it brings lie at most so far apart, besides the grace period, seconds.
@@ -16,7 +16,7 @@ const KILL_WITHIN_S: i64 = 60;
 const LOST: &str = "lost";
 
 /// The last end of one container.
-struct End {
+struct LastExit {
     at: Option<Time>,
     code: i32,
     reason: Text,
@@ -37,7 +37,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
             continue;
         }
         let text = if end.message.is_empty() { by } else { end.message.clone() };
-        let signal = Signal::new(Kind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
+        let signal = Signal::new(SignalKind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
         out.push(signal.times(c.restarts.max(1)).at(end.at));
     }
 }
@@ -58,16 +58,16 @@ fn matters(s: &Subject, c: &ContainerPosition) -> bool {
         || (c.restarts > 0 && !c.ready && c.kind != ContainerKind::Init)
 }
 
-fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(End, Source)> {
+fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(LastExit, Source)> {
     let source = s.facts.object_source();
     let status = s.status(&c.name);
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];
         let t = ends.into_iter().flatten().next()?;
-        Some(End { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.text() })
+        Some(LastExit { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.text() })
     });
     let of_runtime = s.facts.container(&c.name).filter(|r| r.phase == ContainerPhase::Exited).and_then(|r| {
-        Some(End { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.text() })
+        Some(LastExit { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.text() })
     });
     match (of_api, of_runtime) {
         (Some(api), Some(runtime)) if runtime.at > api.at => Some((runtime, Source::Cri)),
@@ -75,15 +75,19 @@ fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(End, Source)> {
         (None, Some(runtime)) => Some((runtime, Source::Cri)),
         (None, None) => {
             let exit: &Exit = s.facts.exits_of(&c.name).next_back()?;
-            let end =
-                End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
+            let end = LastExit {
+                at: exit.finished,
+                code: exit.exit_code,
+                reason: exit.reason.clone(),
+                message: Text::default(),
+            };
             Some((end, Source::Cri))
         }
     }
 }
 
 /// The word, and who says so.
-fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
+fn how(s: &Subject, c: &ContainerPosition, end: &LastExit) -> (&'static str, Text) {
     let none = Text::default();
     match end.reason.as_str() {
         "OOMKilled" => return ("oom", none),
@@ -107,7 +111,7 @@ fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
     }
 }
 
-fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&'static str, Text)> {
+fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &LastExit) -> Option<(&'static str, Text)> {
     let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
     // Repeats are folded into one event: the end lies between the first and the last of them. Times that are not known do
     // not contradict.
@@ -134,7 +138,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&
     }
     let own = s.facts.log_lines().filter(|line| line.source == Source::KubeletLog);
     let told = own.filter_map(|line| Some((probe_verdict(s, &line.text, &c.name)?, line)));
-    let within = |line: &Line| {
+    let within = |line: &KeptLine| {
         end.at.is_some_and(|at| {
             (at - line.first).num_seconds() >= -KILL_WITHIN_S && (at - line.at).num_seconds() <= grace + KILL_WITHIN_S
         })
@@ -165,7 +169,7 @@ fn alone_has(s: &Subject, probe: &str, container: &str) -> bool {
 }
 
 /// The kernel's own word that it killed a process of this pod, for a container whose end does not say so.
-fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
+fn kernel_oom(s: &Subject, end: &LastExit) -> Option<Text> {
     if end.code == 0 {
         return None;
     }
