@@ -15,8 +15,8 @@ use kpodtrace::observation::{Fact, Observation, SourceState, Time};
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::logs::JournalSource;
 use kpodtrace::observe::{BackOff, Clock, ObservationSink, supervise};
-use kpodtrace::record::{Header, Writer};
-use kpodtrace::session::{LogFile, LogOf, Session, write_recording};
+use kpodtrace::record::{RecordHeader, RecordWriter};
+use kpodtrace::session::{LogFile, LogOf, RecordedSession, write_recording};
 use kpodtrace::view::{Asked, NodeView, explain_named};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -129,11 +129,11 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
     let observations = live(&dir, log, &text, now).await;
     let expected = explain(&of_model(&observations, now), subject);
 
-    let mut writer = Writer::create(Vec::new(), &Header::new("".into(), now)).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &RecordHeader::new("".into(), now)).unwrap();
     write_recording(&mut writer, &observations).unwrap();
     let recording = dir.0.join("r.kpt");
     fs::write(&recording, writer.finish().unwrap()).unwrap();
-    let mut session = Session::open(&recording).unwrap();
+    let mut session = RecordedSession::open(&recording).unwrap();
     let recorded = NodeView::new((*session.moment().snapshot).clone(), &mut DiagnosisCache::default(), now);
     assert_eq!(explain(&recorded, subject), expected, "{name}: recorded and live");
 
@@ -144,7 +144,7 @@ async fn compare(name: &str, path: &Path, log: NodeLog, subject: &Asked, now: Ti
         NodeLog::Other => LogOf::Other,
     };
     let file = LogFile { of, path: dir.write("given.log", &text) };
-    let mut session = Session::examine(None, &[file], Some(now), "", 256 << 20).unwrap();
+    let mut session = RecordedSession::examine(None, &[file], Some(now), "", 256 << 20).unwrap();
     let moment = NodeView::new((*session.moment().snapshot).clone(), &mut DiagnosisCache::default(), now);
     assert_eq!(explain(&moment, subject), expected, "{name}: a file and live");
     expected.0.into_iter().map(|(cause, ..)| cause).collect()

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::log_print::{Printing, Step};
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
-use crate::container_log::{Instance, LogLine, LogNews, LogRequest};
+use crate::container_log::{Instance, LogLine, LogRequest, LogUpdate};
 use crate::observe::OpenLog;
 use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
 use crate::text::Text;
-use crate::view::{Asked, LogChoice, NodeView, first_choice, log_choices, log_commands, log_request};
+use crate::view::{LogChoice, NodeView, SubjectName, first_choice, log_choices, log_commands, log_request};
 
 /// Between two looks at what has come.
 const EVERY: Duration = Duration::from_millis(50);
@@ -36,16 +36,16 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
     let (request, choice) = asked(&moment, args)?;
     // The log alone is read from here on: the sources end when nobody receives.
     let logs = observed.logs;
-    drop(observed.live);
+    drop(observed.model);
     let log = logs.open(request.clone());
     Log { args, request, choice }.print(|| log.take(), || OpenLog::older(&log))
 }
 
 /// The log that is meant.
 fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
-    let (namespace, name) = match Asked::read(&args.pod) {
-        Asked::Pod(namespace, name) => (Some(namespace), name),
-        Asked::Name(name) | Asked::Node(name) => (None, name),
+    let (namespace, name) = match SubjectName::parse(&args.pod) {
+        SubjectName::Pod(namespace, name) => (Some(namespace), name),
+        SubjectName::Name(name) | SubjectName::Node(name) => (None, name),
     };
     let is_it = |p: &&LocatedPod| {
         namespace.as_ref().is_none_or(|ns| p.facts.namespace == *ns.as_str()) && p.facts.name == *name.as_str()
@@ -96,7 +96,7 @@ struct Log<'a> {
 
 impl Log<'_> {
     /// Prints what `take` brings, until all was told; `ask` asks for older lines.
-    fn print(&self, mut take: impl FnMut() -> Vec<LogNews>, ask: impl Fn()) -> Result<Outcome, Failure> {
+    fn print(&self, mut take: impl FnMut() -> Vec<LogUpdate>, ask: impl Fn()) -> Result<Outcome, Failure> {
         let mut printing = Printing::new(self.args.follow, self.args.tail);
         loop {
             for step in take().into_iter().flat_map(|news| printing.news(news)) {

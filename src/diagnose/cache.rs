@@ -192,7 +192,7 @@ mod tests {
         let before = round(&mut node);
         let event = json!({"metadata": {"name": "e", "uid": "e"}, "reason": "ProvisioningFailed",
             "involvedObject": {"kind": "PersistentVolumeClaim", "namespace": "n", "name": "data-s"}});
-        node.say(Source::ApiEvents, Fact::Event(serde_json::from_value(event).unwrap()));
+        node.report(Source::ApiEvents, Fact::Event(serde_json::from_value(event).unwrap()));
         let after = round(&mut node);
         let same = |uid: &str| Arc::ptr_eq(&before.pods[uid], &after.pods[uid]);
         assert!(same("r"), "the pod that is on its way past claims is not diagnosed again");
@@ -211,7 +211,7 @@ mod tests {
         let mut says = |node: &mut Fixture, after: i64, text: &str| {
             node.at += crate::time::TimeDelta::milliseconds(after);
             let entry = LogRecord::new(node.at, LogLevel::Error, text);
-            node.say(Source::RuntimeLog, Fact::LogRecord(Box::new(entry)));
+            node.report(Source::RuntimeLog, Fact::LogRecord(Box::new(entry)));
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.locate_all(&snapshot, now);
             assert_eq!(placed[0].position.stage, Stage::Image);

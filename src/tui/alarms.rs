@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use super::Picture;
 use super::cells::{put, width};
 use super::theme::{Role, Theme};
-use crate::view::Fault;
+use crate::view::NodeFault;
 
 /// Told in full.
 const SHOWN: usize = 3;
@@ -30,7 +30,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
         true => faults.len(),
         false => rows.saturating_sub(1).min(SHOWN),
     };
-    let more = (shown < faults.len()).then(|| Fault {
+    let more = (shown < faults.len()).then(|| NodeFault {
         text: format!("and {} more", faults.len() - shown),
         cause: String::new(),
         about: String::new(),

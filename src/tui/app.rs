@@ -18,11 +18,11 @@ use super::scroll::{Cursor, View};
 use super::step::Step;
 use super::theme::Theme;
 use super::{Options, screen};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::diagnose::RemedyStep;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::view::{Column, Filter, NodeView, Sort, Why};
+use crate::view::{Column, Filter, NodeView, PodDiagnosis, Sort};
 
 /// What the loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub struct Open {
     /// As it was last seen.
     pub last: Option<LocatedPod>,
     /// Why it stood there.
-    pub why: Option<Why>,
+    pub why: Option<PodDiagnosis>,
     /// No source has it any more.
     pub gone: bool,
     /// First line shown.
@@ -147,7 +147,7 @@ pub struct App {
     /// What is to be handed to the clipboard.
     pub(super) copied: Option<String>,
     /// What is to be asked of the feed.
-    pub(super) asks: Vec<LogAsk>,
+    pub(super) asks: Vec<LogCommand>,
 }
 
 impl App {
@@ -247,7 +247,7 @@ impl App {
     }
 
     /// What is to be asked of the feed, once.
-    pub fn take_asks(&mut self) -> Vec<LogAsk> {
+    pub fn take_asks(&mut self) -> Vec<LogCommand> {
         std::mem::take(&mut self.asks)
     }
 
@@ -258,7 +258,7 @@ impl App {
     }
 
     /// Takes news of the open log in.
-    pub fn log_news(&mut self, news: LogNews) {
+    pub fn log_news(&mut self, news: LogUpdate) {
         if let Some(log) = &mut self.log {
             log.news(news);
         }

@@ -7,7 +7,7 @@ use super::log::LogPane;
 use super::palette::{self, Command};
 use super::pane::Pane;
 use super::step::Step;
-use crate::container_log::LogAsk;
+use crate::container_log::LogCommand;
 use crate::text::Text;
 
 impl App {
@@ -71,12 +71,12 @@ impl App {
     /// What is read for a log that nobody looks at is read no longer.
     pub(super) fn close_log(&mut self) {
         if self.log.take().is_some() {
-            self.asks.push(LogAsk::Close);
+            self.asks.push(LogCommand::Close);
         }
     }
 
     /// Does something to the open log; what it wishes for is asked of the feed.
-    pub(super) fn of_log(&mut self, what: impl FnOnce(&mut LogPane) -> Option<LogAsk>) {
+    pub(super) fn of_log(&mut self, what: impl FnOnce(&mut LogPane) -> Option<LogCommand>) {
         self.asks.extend(self.log.as_mut().and_then(what));
     }
 

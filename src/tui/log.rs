@@ -2,14 +2,14 @@
 //! It must not read a log: what is wished for is asked of the feed, and comes as news.
 
 use super::log_draw::rows;
-use super::log_lines::{Held, Lines};
+use super::log_lines::{DisplayLine, SearchableLines};
 use super::pane::Pane;
-use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest, Rest};
+use crate::container_log::{Instance, LogCommand, LogOrigin, LogRequest, LogUpdate, OlderLines};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
+use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
 
-/// Lines above which older ones are asked for before one is there.
+/// SearchableLines above which older ones are asked for before one is there.
 const NEAR: i64 = 50;
 
 /// What stands before the lines that are held.
@@ -18,9 +18,9 @@ pub enum Older {
     /// Nothing, as far as it is known.
     #[default]
     None,
-    /// Lines that can be asked for.
+    /// SearchableLines that can be asked for.
     Some,
-    /// Lines that were asked for.
+    /// SearchableLines that were asked for.
     Asked,
 }
 
@@ -39,9 +39,9 @@ pub struct LogPane {
     /// Which of its runs.
     pub instance: Instance,
     /// The lines.
-    pub lines: Lines,
+    pub lines: SearchableLines,
     /// Where they are read; None before that is known.
-    pub place: Option<LogPlace>,
+    pub place: Option<LogOrigin>,
     /// Which run that is, counted from 0, where it is told.
     pub restart: Option<u32>,
     /// Why it can be read nowhere.
@@ -52,7 +52,7 @@ pub struct LogPane {
     pub older: Older,
     /// The last line is kept in sight.
     pub follow: bool,
-    /// Lines that came since it is not.
+    /// SearchableLines that came since it is not.
     pub fresh: usize,
     /// Number of the line one stands on.
     pub cursor: i64,
@@ -76,7 +76,7 @@ pub struct LogPane {
 
 impl LogPane {
     /// The log of the container of a pod that is the trouble; None where no source names a container.
-    pub fn open(placed: &LocatedPod, why: Option<&Why>, from: Pane) -> Option<(Self, LogAsk)> {
+    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: Pane) -> Option<(Self, LogCommand)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
@@ -87,7 +87,7 @@ impl LogPane {
             choices,
             chosen,
             instance: Instance::Current,
-            lines: Lines::default(),
+            lines: SearchableLines::default(),
             place: None,
             restart: None,
             nowhere: Vec::new(),
@@ -146,17 +146,17 @@ impl LogPane {
         log_commands(&self.request(), self.choice())
     }
 
-    fn begin(&mut self) -> LogAsk {
+    fn begin(&mut self) -> LogCommand {
         let words = std::mem::take(&mut self.words);
         self.clear();
         (self.follow, self.place, self.restart) = (true, None, None);
         self.lines.search(&words);
         self.words = words;
-        LogAsk::Open(Box::new(self.request()))
+        LogCommand::Open(Box::new(self.request()))
     }
 
     fn clear(&mut self) {
-        self.lines = Lines::default();
+        self.lines = SearchableLines::default();
         self.lines.search(&self.words);
         self.nowhere.clear();
         self.over = false;
@@ -164,7 +164,7 @@ impl LogPane {
     }
 
     /// The container `step` further, round the end.
-    pub fn choose(&mut self, step: isize) -> LogAsk {
+    pub fn choose(&mut self, step: isize) -> LogCommand {
         let count = self.choices.len().max(1) as isize;
         self.chosen = (self.chosen as isize + step).rem_euclid(count) as usize;
         self.instance = Instance::Current;
@@ -177,7 +177,7 @@ impl LogPane {
     }
 
     /// The other run: the one before the latest, or the latest again. None where there was no other.
-    pub fn other_run(&mut self) -> Option<LogAsk> {
+    pub fn other_run(&mut self) -> Option<LogCommand> {
         self.instance = match self.instance {
             Instance::Current if self.has_previous() => Instance::Previous,
             Instance::Current => return None,
@@ -187,40 +187,43 @@ impl LogPane {
     }
 
     /// Takes news in.
-    pub fn news(&mut self, news: LogNews) {
+    pub fn news(&mut self, news: LogUpdate) {
         match news {
-            LogNews::Begin { place, restart, older } => {
+            LogUpdate::Opened { place, restart, older } => {
                 self.clear();
                 (self.place, self.restart) = (Some(place), restart);
                 self.older = if older { Older::Some } else { Older::None };
             }
-            LogNews::Lines(lines) => {
+            LogUpdate::Lines(lines) => {
                 let count = lines.len();
                 lines.into_iter().for_each(|line| self.lines.push(line.into()));
                 self.fresh = if self.follow { 0 } else { self.fresh.saturating_add(count) };
-                if self.lines.cut {
+                if self.lines.is_truncated() {
                     self.older = Older::None;
                 }
             }
-            LogNews::Older { lines, rest } => {
-                self.lines.push_before(lines);
-                self.older = if rest == Rest::More && self.lines.has_room() { Older::Some } else { Older::None };
-                self.lines.cut |= rest != Rest::None && self.older == Older::None;
+            LogUpdate::Older { lines, rest } => {
+                self.lines.push_older(lines);
+                self.older =
+                    if rest == OlderLines::Available && self.lines.has_room() { Older::Some } else { Older::None };
+                if rest != OlderLines::None && self.older == Older::None {
+                    self.lines.set_truncated();
+                }
             }
-            LogNews::Skipped { lines, bytes } => self.mark(left_out(lines, bytes)),
-            LogNews::Restarted { restart, place } => {
+            LogUpdate::Skipped { lines, bytes } => self.mark(left_out(lines, bytes)),
+            LogUpdate::Restarted { restart, place } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
                 (self.restart, self.place) = (restart, Some(place));
                 self.mark(format!("container restarted{run}"));
             }
-            LogNews::Said(text) => self.mark(text.one_line().into_owned()),
+            LogUpdate::Notice(text) => self.mark(text.one_line().into_owned()),
             // The screen waits for more.
-            LogNews::End => {}
-            LogNews::Over(why) => {
+            LogUpdate::CaughtUp => {}
+            LogUpdate::Closed(why) => {
                 self.over = true;
                 self.mark(why.one_line().into_owned());
             }
-            LogNews::Nowhere(why) => {
+            LogUpdate::Unavailable(why) => {
                 if !self.lines.is_empty() {
                     let all: Vec<_> = why.iter().map(Text::one_line).collect();
                     self.mark(format!("cannot be read any more: {}; it is tried again", all.join("; ")));
@@ -235,11 +238,11 @@ impl LogPane {
     }
 
     fn mark(&mut self, text: String) {
-        self.lines.push(Held::Mark(format!("-- {text}").into()));
+        self.lines.push(DisplayLine::Notice(format!("-- {text}").into()));
     }
 
     /// Goes `step` lines down, or rows where one line fills the screen. What is wished for besides.
-    pub fn move_by(&mut self, step: isize) -> Option<LogAsk> {
+    pub fn move_by(&mut self, step: isize) -> Option<LogCommand> {
         let (page, rows) = self.page;
         let to = self.inside.saturating_add_signed(step);
         let stays = rows > page && if step < 0 { self.inside > 0 } else { self.inside.saturating_add(page) < rows };
@@ -252,7 +255,7 @@ impl LogPane {
     }
 
     /// Goes a screen down or up; no line is left out between.
-    pub fn turn(&mut self, down: bool) -> Option<LogAsk> {
+    pub fn turn(&mut self, down: bool) -> Option<LogCommand> {
         let rows = |number| Some(rows(self.lines.get(number)?.text(), self.cells, self.wrap).len());
         let (page, own) = (self.page.0, rows(self.cursor).unwrap_or(1));
         if own > page && if down { self.inside.saturating_add(page) < own } else { self.inside > 0 } {
@@ -267,7 +270,7 @@ impl LogPane {
     }
 
     /// Goes to the first line that is held, or the last; there what comes is followed.
-    pub fn go_to_end(&mut self, last: bool) -> Option<LogAsk> {
+    pub fn go_to_end(&mut self, last: bool) -> Option<LogCommand> {
         if last {
             self.move_to(i64::MAX, usize::MAX);
             self.set_follow(true);
@@ -276,7 +279,7 @@ impl LogPane {
         self.move_to(i64::MIN, 0)
     }
 
-    fn move_to(&mut self, to: i64, inside: usize) -> Option<LogAsk> {
+    fn move_to(&mut self, to: i64, inside: usize) -> Option<LogCommand> {
         let to = to.clamp(self.lines.first(), self.lines.last());
         // Who scrolls up reads; who stays at the end waits for more.
         self.follow &= to >= self.cursor;
@@ -284,7 +287,7 @@ impl LogPane {
         let near = to - self.lines.first() < NEAR;
         (near && self.older == Older::Some && !self.follow).then(|| {
             self.older = Older::Asked;
-            LogAsk::Older
+            LogCommand::Older
         })
     }
 

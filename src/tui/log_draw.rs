@@ -18,10 +18,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::advice::{folded, hung};
 use super::cells::{cut, cut_middle, flow, put, put_line, width};
 use super::log::{LogPane, Older};
-use super::log_lines::Held;
+use super::log_lines::DisplayLine;
 use super::scroll::View;
 use super::theme::{Role, Theme};
-use crate::container_log::{Instance, LogPlace, MOST, Stream};
+use crate::container_log::{Instance, LogOrigin, MAX_LOG_BYTES, MAX_LOG_LINES, Stream};
 use crate::view::clock;
 
 /// Cells of the mark, of the time, of the stream.
@@ -136,7 +136,7 @@ pub(super) fn rows(text: &str, cells: usize, wrap: bool) -> Vec<std::ops::Range<
     rows
 }
 
-fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line: &Held, theme: &Theme) {
+fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line: &DisplayLine, theme: &Theme) {
     let found = pane.lines.found(number).1.is_some();
     let (mark, role) = match (number == pane.cursor && !pane.follow, found) {
         (true, _) => ("▸", Role::Heading),
@@ -144,7 +144,7 @@ fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line:
         (false, false) => (" ", Role::Plain),
     };
     put(buffer, area.x, area.y, area.right(), mark, theme.style(role));
-    let Held::Line { at, stream, .. } = line else { return };
+    let DisplayLine::Output { at, stream, .. } = line else { return };
     let mut x = area.x + MARK;
     if pane.times {
         let time = at.map(clock).unwrap_or_default();
@@ -156,9 +156,16 @@ fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line:
     }
 }
 
-fn text(buffer: &mut Buffer, area: Rect, pane: &LogPane, line: &Held, row: std::ops::Range<usize>, theme: &Theme) {
+fn text(
+    buffer: &mut Buffer,
+    area: Rect,
+    pane: &LogPane,
+    line: &DisplayLine,
+    row: std::ops::Range<usize>,
+    theme: &Theme,
+) {
     let all = line.text();
-    if matches!(line, Held::Mark(_)) {
+    if matches!(line, DisplayLine::Notice(_)) {
         put(buffer, area.x, area.y, area.right(), all.get(row).unwrap_or_default(), theme.style(Role::Active));
         return;
     }
@@ -170,7 +177,7 @@ fn text(buffer: &mut Buffer, area: Rect, pane: &LogPane, line: &Held, row: std::
         return;
     }
     let (mut x, mut at) = (area.x, row.start);
-    for place in pane.lines.words().places(all) {
+    for place in pane.lines.term().ranges(all) {
         let (begin, end) = (place.start.clamp(at, row.end.max(at)), place.end.min(row.end));
         if end <= begin {
             continue;
@@ -216,14 +223,16 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut second = Vec::new();
     if let Some(place) = &pane.place {
         second.push(muted(match place {
-            LogPlace::File(path) => cut_middle(&path.one_line(), cells).into_owned(),
-            LogPlace::Api(server) => format!("API server {}", server.one_line()),
-            LogPlace::Kubelet(server) => format!("kubelet {}", server.one_line()),
-            LogPlace::Recording => "all that the recording has".into(),
+            LogOrigin::File(path) => cut_middle(&path.one_line(), cells).into_owned(),
+            LogOrigin::Api(server) => format!("API server {}", server.one_line()),
+            LogOrigin::Kubelet(server) => format!("kubelet {}", server.one_line()),
+            LogOrigin::Recording => "all that the recording has".into(),
         }));
         second.extend(pane.lines.since().map(|at| Span::raw(format!("since {}", at.format("%Y-%m-%d %H:%M:%S")))));
         second.push(Span::raw(match pane.older {
-            _ if pane.lines.cut => format!("older lines left out: {} lines or {} MiB are held", MOST.0, MOST.1 >> 20),
+            _ if pane.lines.is_truncated() => {
+                format!("older lines left out: {} lines or {} MiB are held", MAX_LOG_LINES, MAX_LOG_BYTES >> 20)
+            }
             Older::Some => "older lines above: scroll up".into(),
             Older::Asked => "reading older lines".into(),
             Older::None => String::new(),

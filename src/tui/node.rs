@@ -53,13 +53,13 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut NodeP
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Session;
+    use crate::session::RecordedSession;
     use crate::tui::{events, kubelet};
     use crate::view::{Filter, Sort};
 
     #[test]
     fn every_pane_is_drawn_at_every_size() {
-        let mut session = Session::demo().unwrap();
+        let mut session = RecordedSession::demo().unwrap();
         session.seek(session.span().0 + crate::time::TimeDelta::seconds(225)).unwrap();
         let picture = Picture::new(session.moment(), "demo", &Filter::default(), Sort::default());
         let theme = Theme::new(true, false);

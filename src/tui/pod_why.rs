@@ -20,10 +20,10 @@ use super::theme::{Role, Theme};
 use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::runbook::Severity;
-use crate::view::{Why, next_text};
+use crate::view::{PodDiagnosis, next_text};
 
 /// The lines of the section; `step` is the one that is marked.
-pub fn lines(why: &Why, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(why: &PodDiagnosis, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(fault) = &why.of_node {
         out.extend(title(fault, "explained by the node: ", cells, theme));

@@ -22,7 +22,7 @@ use super::theme::Theme;
 use super::watch::{self, Message};
 use super::worker::{Request, Worker, opens_or_closes};
 use super::{Feed, Options, TuiError};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 
 /// Longest time between the two clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
@@ -79,9 +79,9 @@ struct Screen {
     /// How often logs were opened and closed.
     log: u64,
     /// What is to be asked of the log, as soon as the feed's thread takes it.
-    asks: VecDeque<LogAsk>,
+    asks: VecDeque<LogCommand>,
     /// News that came while the log is kept still.
-    held: Vec<LogNews>,
+    held: Vec<LogUpdate>,
     app: App,
     painter: Painter,
     output: Output,

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::row::turns_at;
-use super::{Entry, Filter, Header, PlegView, Row, Sort, Why};
-use crate::diagnose::{Diagnoses, Diagnosis, DiagnosisCache, fault_of_node};
+use super::{Filter, NodeHeader, PlegView, PodDiagnosis, Row, RunbookEntry, Sort};
+use crate::diagnose::{Diagnosis, Diagnoses, DiagnosisCache, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;
@@ -62,11 +62,11 @@ impl NodeView {
     }
 
     /// The same, with the node's fault that explains it.
-    pub fn why(&self, key: &str) -> Option<Why> {
+    pub fn why(&self, key: &str) -> Option<PodDiagnosis> {
         let own = self.diagnosis(key)?.clone();
         let stage = self.pod(key)?.position.stage;
         let of_node = fault_of_node(self.book(), &self.found.node, &own, stage).cloned();
-        Some(Why { own, of_node })
+        Some(PodDiagnosis { own, of_node })
     }
 
     /// What is wrong with the node.
@@ -80,13 +80,13 @@ impl NodeView {
     }
 
     /// Every entry of it, by id, with places to fill in angle brackets.
-    pub fn entries(&self) -> Vec<Entry> {
-        self.book().causes().map(|cause| Entry::new(cause)).collect()
+    pub fn entries(&self) -> Vec<RunbookEntry> {
+        self.book().causes().map(|cause| RunbookEntry::new(cause)).collect()
     }
 
     /// Node, versions, sources, alarms.
-    pub fn header(&self) -> Header {
-        Header::new(self)
+    pub fn header(&self) -> NodeHeader {
+        NodeHeader::new(self)
     }
 
     /// PLEG, and our own measure of what it pays.
@@ -110,7 +110,7 @@ fn rows(pods: &[LocatedPod], found: &Diagnoses, rounds: &DiagnosisCache, now: Ti
         Row::new(p, now).because(own.and_then(|d| d.top()), of_node)
     };
     let mut rows: Vec<Row> = pods.iter().map(row).collect();
-    rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
+    rows.sort_by(|a, b| (b.health, &a.namespace, &a.name, &a.key).cmp(&(a.health, &b.namespace, &b.name, &b.key)));
     rows
 }
 
@@ -129,9 +129,9 @@ mod tests {
 
     fn fails(node: &mut Node, source: Source, call: Call) {
         let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
-        node.say(source, Fact::CallBegin(call));
-        node.say(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
-        node.lose(source);
+        node.report(source, Fact::CallBegin(call));
+        node.report(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
+        node.disconnect(source);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         fails(&mut node, Source::Cri, Call::CriList);
         node.at += TimeDelta::seconds(11);
         assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
-        node.say(Source::Cri, Fact::CallBegin(Call::CriList));
+        node.report(Source::Cri, Fact::CallBegin(Call::CriList));
         assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
         node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
         assert_eq!(moment(&mut node).header().ready_age, "");
-        node.lose(Source::ApiNode);
+        node.disconnect(Source::ApiNode);
         node.at += TimeDelta::seconds(70);
         let header = moment(&mut node).header();
         assert_eq!((header.ready, header.ready_age.as_str()), ("Ready", "70s"));

@@ -207,7 +207,7 @@ mod tests {
         let (pod, event) = (serde_json::from_value(pod).unwrap(), serde_json::from_value(event).unwrap());
         node.list(Source::ApiPods, vec![Fact::Pod(pod)]);
         node.list(Source::ApiEvents, vec![Fact::Event(event)]);
-        let (placed, snapshot) = (node.placed(), node.snapshot());
+        let (placed, snapshot) = (node.located(), node.snapshot());
         let subject = Subject::new(&placed, &snapshot, node.at);
         let c = &placed.position.containers[0];
         how(&subject, c, &last_end(&subject, c).unwrap().0).0
@@ -233,8 +233,8 @@ mod tests {
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
             let entry = LogRecord::new(at(-40), LogLevel::Info, said).of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
-            let (placed, snapshot) = (node.placed(), node.snapshot());
+            node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
+            let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
@@ -269,8 +269,8 @@ mod tests {
             let entry = LogRecord::new(at(-40), LogLevel::Info, "SyncLoop (probe) probe=liveness status=unhealthy")
                 .of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
-            let (placed, snapshot) = (node.placed(), node.snapshot());
+            node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
+            let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0

@@ -105,7 +105,7 @@ mod tests {
         for (severe, source, text) in lines {
             node.at += TimeDelta::seconds(1);
             let entry = LogRecord::new(node.at, if *severe { LogLevel::Error } else { LogLevel::Info }, *text);
-            node.say(*source, Fact::LogRecord(Box::new(entry)));
+            node.report(*source, Fact::LogRecord(Box::new(entry)));
         }
         let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
         let doctor = crate::diagnose::Diagnoser { book, snapshot: &snapshot, now: node.at };

@@ -69,7 +69,7 @@ mod tests {
 
     fn says(node: &mut Node, text: &str) {
         let entry = LogRecord::new(node.at, LogLevel::Error, text);
-        node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
+        node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     }
 
     fn causes(node: &mut Node) -> Vec<String> {
@@ -94,7 +94,7 @@ mod tests {
         let told = causes(&mut node);
         assert!(told.contains(&"runtime.down".into()) && told.contains(&"node.api-unreachable".into()), "{told:?}");
         wait(&mut node, 1);
-        node.say(Source::Cri, Fact::Alive);
+        node.report(Source::Cri, Fact::Alive);
         let at = node.at;
         let lease = json!({"metadata": {"name": "w"}, "spec": {"renewTime": at, "leaseDurationSeconds": 40}});
         node.list(Source::ApiLease, vec![Fact::Lease(serde_json::from_value(lease).unwrap())]);
@@ -106,7 +106,7 @@ mod tests {
         let mut node = Node::new();
         let blocked = LogRecord::new(node.at, LogLevel::Error, "Skipping pod synchronization");
         let entry = blocked.with("err", "container runtime status check may not have completed yet");
-        node.say(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
+        node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_AGE_S + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));

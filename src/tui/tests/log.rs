@@ -1,7 +1,7 @@
 //! Owns the tests of the log's screen: which container, follow and scroll, search, and what is hostile.
 
 use super::*;
-use crate::container_log::{Instance, LogAsk, LogLine, LogNews, LogPlace, LogRequest, Rest, Stream};
+use crate::container_log::{Instance, LogCommand, LogLine, LogOrigin, LogRequest, LogUpdate, OlderLines, Stream};
 
 /// A pod of three containers of which the last crashes, and one that is well.
 fn node() -> Node {
@@ -30,8 +30,8 @@ fn opened() -> App {
 }
 
 fn begin(app: &mut App, older: bool) {
-    let place = LogPlace::File("/var/log/pods/shop_web_u-web/app/3.log".into());
-    app.log_news(LogNews::Begin { place, restart: Some(3), older });
+    let place = LogOrigin::File("/var/log/pods/shop_web_u-web/app/3.log".into());
+    app.log_news(LogUpdate::Opened { place, restart: Some(3), older });
 }
 
 fn line(text: &str) -> LogLine {
@@ -44,12 +44,12 @@ fn numbered(from: usize, to: usize) -> Vec<LogLine> {
 
 fn asked(app: &mut App) -> Vec<(String, Instance)> {
     let open = |ask| match ask {
-        LogAsk::Open(request) => {
+        LogCommand::Open(request) => {
             let LogRequest { container, instance, .. } = *request;
             (container.to_string(), instance)
         }
-        LogAsk::Older => ("older".into(), Instance::Current),
-        LogAsk::Close => ("close".into(), Instance::Current),
+        LogCommand::Older => ("older".into(), Instance::Current),
+        LogCommand::Close => ("close".into(), Instance::Current),
     };
     app.take_asks().into_iter().map(open).collect()
 }
@@ -101,12 +101,12 @@ fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_cl
 fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     let mut app = opened();
     begin(&mut app, true);
-    app.log_news(LogNews::Lines(numbered(0, 200)));
+    app.log_news(LogUpdate::Lines(numbered(0, 200)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "container app 3 of 3"));
     assert!(shows(&drawn, "current run, restart 3") && shows(&drawn, "/var/log/pods/shop_web_u-web/app/3.log"));
     keys(&mut app, "k");
-    app.log_news(LogNews::Lines(numbered(200, 205)));
+    app.log_news(LogUpdate::Lines(numbered(200, 205)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "5 new lines below") && !shows(&drawn, "line 204"), "{:?}", lines(&drawn));
     assert!(shows(&drawn, "line 198"));
@@ -117,17 +117,20 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     assert_eq!(asked(&mut app)[0].0, "older");
     keys(&mut app, "jkg");
     assert!(asked(&mut app).is_empty(), "once");
-    app.log_news(LogNews::Older { lines: (0..90).map(|i| line(&format!("older {i}"))).collect(), rest: Rest::None });
+    app.log_news(LogUpdate::Older {
+        lines: (0..90).map(|i| line(&format!("older {i}"))).collect(),
+        rest: OlderLines::None,
+    });
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "line 0 ") && !shows(&drawn, "older lines"), "one stays where one was");
     keys(&mut app, "k");
     assert!(shows(&app.draw(80, 24), "older 89"));
     keys(&mut app, "G");
-    app.log_news(LogNews::Lines(numbered(205, 206)));
+    app.log_news(LogUpdate::Lines(numbered(205, 206)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "FOLLOW") && shows(&drawn, "line 205"));
     keys(&mut app, "f");
-    app.log_news(LogNews::Lines(numbered(206, 207)));
+    app.log_news(LogUpdate::Lines(numbered(206, 207)));
     assert!(!shows(&app.draw(80, 24), "line 206"));
     keys(&mut app, "p");
     assert!(!app.reads_log(), "a picture that is kept still takes nothing in");
@@ -135,7 +138,7 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     keys(&mut app, "L");
     assert!(app.reads_log(), "nothing is shown yet");
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 2)));
+    app.log_news(LogUpdate::Lines(numbered(0, 2)));
     assert!(!app.reads_log() && shows(&app.draw(80, 24), "line 1"));
 }
 
@@ -143,7 +146,7 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
 fn a_search_goes_to_the_last_match_and_round() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
+    app.log_news(LogUpdate::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
     app.draw(80, 24);
     keys(&mut app, "/error");
     key(&mut app, KeyCode::Enter);
@@ -159,7 +162,7 @@ fn a_search_goes_to_the_last_match_and_round() {
     assert!(shows(&drawn, "1 of 2 lines") && shows(&drawn, "from the top again"));
     keys(&mut app, "N");
     assert!(shows(&app.draw(80, 24), "2 of 2 lines"));
-    app.log_news(LogNews::Lines(vec![line("an error again")]));
+    app.log_news(LogUpdate::Lines(vec![line("an error again")]));
     assert!(shows(&app.draw(80, 24), "2 of 3 lines"), "what comes is searched too");
     keys(&mut app, "y");
     app.draw(80, 24);
@@ -177,7 +180,7 @@ fn long_lines_are_broken_or_cut_and_every_row_can_be_reached() {
     let mut app = opened();
     begin(&mut app, false);
     let long: String = (0..400).map(|i| format!("<{i:04}>")).collect();
-    app.log_news(LogNews::Lines(vec![line("before"), line(&long), line("behind")]));
+    app.log_news(LogUpdate::Lines(vec![line("before"), line(&long), line("behind")]));
     let mut seen = String::new();
     keys(&mut app, "g");
     for _ in 0..60 {
@@ -200,7 +203,7 @@ fn pages_leave_no_line_out() {
     let mut app = opened();
     begin(&mut app, false);
     let long = |i: usize| line(&format!("<{i:03}>{}", "z".repeat(if i < 60 { 10 } else { i * 3 })));
-    app.log_news(LogNews::Lines((0..150).map(long).collect()));
+    app.log_news(LogUpdate::Lines((0..150).map(long).collect()));
     for (end, page) in [("g", KeyCode::PageDown), ("G", KeyCode::PageUp)] {
         keys(&mut app, end);
         let mut seen = String::new();
@@ -217,7 +220,7 @@ fn pages_leave_no_line_out() {
 fn what_is_cut_left_out_or_cannot_be_read_is_said() {
     let mut app = opened();
     assert!(shows(&app.draw(80, 24), "reading"));
-    app.log_news(LogNews::Nowhere(vec![
+    app.log_news(LogUpdate::Unavailable(vec![
         "/var/log/pods: permission denied: run as root".into(),
         "get pods/log: 403".into(),
     ]));
@@ -230,13 +233,13 @@ fn what_is_cut_left_out_or_cannot_be_read_is_said() {
     assert_eq!(app.take_copied().as_deref(), Some("kubectl logs -n shop web -c app"));
     begin(&mut app, false);
     assert!(shows(&app.draw(80, 24), "nothing was written yet"));
-    app.log_news(LogNews::Skipped { lines: 1234, bytes: 0 });
-    app.log_news(LogNews::Lines(numbered(0, 3)));
-    app.log_news(LogNews::Restarted { restart: Some(4), place: LogPlace::File("/x/4.log".into()) });
+    app.log_news(LogUpdate::Skipped { lines: 1234, bytes: 0 });
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    app.log_news(LogUpdate::Restarted { restart: Some(4), place: LogOrigin::File("/x/4.log".into()) });
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "-- 1234 lines left out") && shows(&drawn, "-- container restarted (restart 4)"));
     assert!(shows(&drawn, "current run, restart 4") && shows(&drawn, "/x/4.log"));
-    app.log_news(LogNews::Lines(numbered(0, 12_000)));
+    app.log_news(LogUpdate::Lines(numbered(0, 12_000)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "older lines left out: 10000 lines") && shows(&drawn, "line 11999"));
     app.show(Node::new().moment(), "live");
@@ -247,15 +250,15 @@ fn what_is_cut_left_out_or_cannot_be_read_is_said() {
 fn a_log_that_breaks_or_ends_does_not_say_that_it_is_followed() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 3)));
-    app.log_news(LogNews::Nowhere(vec!["no answer from the file system".into(), "no kubelet".into()]));
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    app.log_news(LogUpdate::Unavailable(vec!["no answer from the file system".into(), "no kubelet".into()]));
     let drawn = app.draw(160, 24);
     assert!(shows(&drawn, "line 2") && shows(&drawn, "no answer from the file system; no kubelet; it is tried again"));
     assert!(!shows(&drawn, "FOLLOW") && shows(&drawn, "app 3 of 3") && shows(&drawn, "cannot be read any more"));
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 3)));
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
     assert!(shows(&app.draw(160, 24), "FOLLOW"), "it is read again");
-    app.log_news(LogNews::Over("the container is gone".into()));
+    app.log_news(LogUpdate::Closed("the container is gone".into()));
     let drawn = app.draw(160, 24);
     assert!(shows(&drawn, "-- the container is gone") && shows(&drawn, "nothing more comes"));
     assert!(!shows(&drawn, "FOLLOW"));
@@ -265,7 +268,7 @@ fn a_log_that_breaks_or_ends_does_not_say_that_it_is_followed() {
 fn keys_that_come_before_a_frame_are_no_danger() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
+    app.log_news(LogUpdate::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
     app.draw(80, 24);
     keys(&mut app, "Gjjkkkkjj");
     app.draw(80, 24);
@@ -280,11 +283,11 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
         let mut app = app(false);
         app.show(node.moment(), HOSTILE);
         keys(&mut app, presses);
-        app.log_news(LogNews::Begin { place: LogPlace::File(HOSTILE.into()), restart: None, older: true });
+        app.log_news(LogUpdate::Opened { place: LogOrigin::File(HOSTILE.into()), restart: None, older: true });
         let lines: Vec<LogLine> = (0..30).map(|i| line(&HOSTILE.repeat(i))).collect();
-        app.log_news(LogNews::Lines(lines.clone()));
-        app.log_news(LogNews::Said(HOSTILE.into()));
-        app.log_news(LogNews::Older { lines, rest: Rest::More });
+        app.log_news(LogUpdate::Lines(lines.clone()));
+        app.log_news(LogUpdate::Notice(HOSTILE.into()));
+        app.log_news(LogUpdate::Older { lines, rest: OlderLines::Available });
         for width in (1..=100).step_by(3).chain([160]) {
             for height in (1..=40).step_by(2) {
                 let drawn = app.draw(width, height);
@@ -294,7 +297,7 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
         }
         key(&mut app, KeyCode::PageUp);
         key(&mut app, KeyCode::PageDown);
-        app.log_news(LogNews::Nowhere(vec![HOSTILE.into()]));
+        app.log_news(LogUpdate::Unavailable(vec![HOSTILE.into()]));
         app.draw(80, 24);
     }
 }
@@ -303,7 +306,7 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
 fn credentials_are_shown_while_they_are_wished_for() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
+    app.log_news(LogUpdate::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
     assert!(shows(&app.draw(80, 24), "postgres://app:[redacted]@db/x"));
     keys(&mut app, "x");
     assert!(shows(&app.draw(80, 24), "postgres://app:hunter2@db/x"));
