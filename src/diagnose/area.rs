@@ -1,6 +1,5 @@
-//! Owns the reading of an envelope: which operation failed, told by the words that the kubelet and the runtimes put around an
-//! error, whatever brought the message.
-//! It must not look at the reason inside: that is what rules are for.
+//! Which operation failed: read from the words that the kubelet and the runtimes put around an error, whatever source reported
+//! it.
 
 use std::sync::OnceLock;
 

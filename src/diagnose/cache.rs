@@ -1,5 +1,4 @@
-//! Owns the diagnoses of all pods and of the node, made again only for what changed or when waiting alone changes one.
-//! It must not decide anything: `Diagnoser` does.
+//! The diagnoses of all pods and of the node, computed again only for what changed or when time alone changes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Owns the choice among what the rules prove: the deepest cause first, each cause once, no more than a few.
-//! It must not look at pods or nodes, only at what matched.
+//! Selects among the causes that rules prove: the deepest first, each once, a few at most.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 

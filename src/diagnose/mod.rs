@@ -1,5 +1,5 @@
-//! Owns why: signals from what is known of a pod or of the node, the causes they prove, and what to do about them.
-//! It must not do I/O or ask for the time, and no finding may cost a pass over all pods.
+//! Diagnosis: signals from the facts of a pod or of the node, the causes that they prove, and what to do. No I/O, no clock, and
+//! no pass over all pods for one finding.
 
 mod area;
 mod cache;
@@ -27,9 +27,9 @@ use crate::text::Text;
 use crate::time::TimeDelta;
 use judge::{JudgeContext, judge};
 
-/// A restart is remembered as long as the kubelet remembers its back-off, seconds (twice MaxCrashLoopBackOff).
+/// A restart counts as recent while the kubelet keeps its back-off, seconds (twice MaxCrashLoopBackOff).
 pub const UNSTEADY_S: i64 = 600;
-/// A stage that should pass by itself is not alarming for so long, seconds.
+/// A stage that passes on its own is reported only after this time, seconds.
 const PATIENCE_S: i64 = 120;
 
 /// Parts of the names of conditions that are bad when they are true (node-problem-detector and its like).
@@ -49,17 +49,17 @@ const TROUBLE_WORDS: &[&str] = &[
 /// What a diagnosis is made with.
 #[derive(Clone, Copy)]
 pub struct Diagnoser<'a> {
-    /// Rules and words.
+    /// Rules and texts.
     pub book: &'a Runbook,
-    /// What is known.
+    /// The state of the node.
     pub snapshot: &'a Snapshot,
-    /// The time at which it is asked.
+    /// The time of the diagnosis.
     pub now: Time,
 }
 
 impl Diagnoser<'_> {
-    /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
-    /// moment from which a restart is history.
+    /// When time alone changes the diagnosis: at a threshold of a rule, when a stage takes too long, when a restart is no
+    /// longer recent.
     fn holds_until(&self, placed: &LocatedPod, signals: &[Signal]) -> Option<Time> {
         let crossings = signals.iter().filter_map(|s| {
             let lasted = s.code.filter(|_| matches!(s.kind, SignalKind::Position | SignalKind::Watched))?;
@@ -72,7 +72,7 @@ impl Diagnoser<'_> {
         crossings.chain(patience).chain(history).filter(|at| *at > self.now).min()
     }
 
-    /// Why a pod stands where it stands.
+    /// Why a pod is at its stage.
     pub fn pod(&self, placed: &LocatedPod) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
@@ -113,7 +113,7 @@ impl Diagnoser<'_> {
         Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals, holds_until }
     }
 
-    /// Names that the pod's own facts do not hold: what it is short of, who holds its name, where it is.
+    /// Variables that the pod's own facts do not give: shortages, the holder of its reserved name, its node.
     fn worked_out(&self, placed: &LocatedPod) -> Vars {
         let mut vars = Vars::new();
         for (name, sentence) in shortage::shortages(placed, self.snapshot) {
@@ -129,7 +129,7 @@ impl Diagnoser<'_> {
         vars
     }
 
-    /// What is wrong with the node. `only_logs` says that no object is known of it, so that every line counts.
+    /// What is wrong with the node. With `only_logs` no object of it is known, and every line counts.
     pub fn node(&self, name: &str, only_logs: bool) -> Diagnosis {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
@@ -138,7 +138,7 @@ impl Diagnoser<'_> {
         self.without_place(signals, &vars, !only_logs, plain)
     }
 
-    /// What logs and events say of something that no source has as an object.
+    /// The diagnosis of a pod that no source has as an object: from logs and events.
     pub fn named(&self, namespace: &str, name: &str) -> Diagnosis {
         let signals = extract::of_name(self.snapshot, namespace, name, self.now);
         let mut vars = vars::of_node("", self.runtime_unit());
@@ -154,7 +154,7 @@ impl Diagnoser<'_> {
         self.without_place(signals, &vars, false, plain)
     }
 
-    /// `plain` is what is told when no rule tells a fault, where something says so.
+    /// `plain` is the finding if no rule proves a fault.
     fn without_place(&self, signals: Vec<Signal>, vars: &Vars, of_node: bool, plain: Option<Finding>) -> Diagnosis {
         let with = |_: &str| vars.clone();
         let ready = self
@@ -183,7 +183,7 @@ impl Diagnoser<'_> {
         told.map(|c| Evidence::new(Source::ApiNode, c.last_transition_time, text(c))).collect()
     }
 
-    /// An answer that no rule gives.
+    /// A finding without a rule.
     fn plain(&self, cause: &str, stage: &'static str, vars: &Vars, evidence: Vec<Evidence>) -> Finding {
         let entry = self.book.cause(cause);
         let fill = |text: Option<&crate::runbook::Template>, otherwise: &str| -> Text {
@@ -195,8 +195,8 @@ impl Diagnoser<'_> {
             stage,
             confidence,
             severity: entry.map_or(Severity::Warning, |e| e.severity),
-            title: fill(entry.map(|e| &e.title), "Not enough to tell"),
-            explanation: fill(entry.map(|e| &e.explanation), "What is known does not say why."),
+            title: fill(entry.map(|e| &e.title), "Unknown: not enough data"),
+            explanation: fill(entry.map(|e| &e.explanation), "The available data does not show a cause."),
             container: Text::default(),
             evidence,
             events: Vec::new(),
@@ -218,7 +218,7 @@ impl Diagnoser<'_> {
     }
 }
 
-/// What is told of a subject: whoever asks about one that is well wants to hear that, not of noise.
+/// The findings of a subject; of a healthy one not the noise alone.
 fn told(findings: Vec<Finding>, well: bool) -> Vec<Finding> {
     if well && findings.iter().all(|f| f.cause == NOISE) { Vec::new() } else { findings }
 }

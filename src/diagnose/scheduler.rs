@@ -1,5 +1,4 @@
-//! Owns the splitting of a FailedScheduling message into its reasons, each with the number of nodes it is true of.
-//! It must not name a cause: the phrases are the scheduler's, of any version.
+//! Splits a FailedScheduling message into its reasons, each with its number of nodes.
 
 /// Reasons of one message. Each is a filter of the scheduler, of which there are some twenty.
 const REASONS: usize = 64;

@@ -1,5 +1,4 @@
-//! Owns tests of whole diagnoses: what a node shows, and which cause is told first.
-//! It must not test a single rule: each carries its own examples.
+//! Whole diagnoses: what a node shows, and which cause comes first. A rule is tested by its own examples.
 
 use crate::time::TimeDelta;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! Owns the log lines that were kept: repeats folded, bounded for each pod and source.
-//! It must not judge a line, and no source's lines may push out another's.
+//! The kept log lines: repeats are folded, each pod and source has its limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,10 +15,10 @@ const OF_NODE: usize = 96;
 /// KeptLines kept of what one pod's containers wrote.
 const OF_OUTPUT: usize = 40;
 
-/// A line, and its repeats.
+/// A line with its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptLine {
-    /// Whose log.
+    /// The log.
     pub source: Source,
     /// The container that wrote it; empty for the logs of the node.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
@@ -27,13 +26,13 @@ pub struct KeptLine {
     /// It is an error or a warning.
     #[serde(default)]
     pub severe: bool,
-    /// When it, or one that differs in numbers alone, was first seen.
+    /// First time of the line, or of one that differs in numbers only.
     pub first: Time,
-    /// When it was last seen.
+    /// Last time.
     pub at: Time,
-    /// How often.
+    /// Repeats, at least 1.
     pub count: u32,
-    /// The latest of them.
+    /// The text of the latest.
     pub text: Message,
     shape: u64,
 }
@@ -56,7 +55,7 @@ impl KeptLines {
         let lines = self.0.entry(source).or_default();
         let shape = shape(&text);
         let output = !container.is_empty();
-        // The order of what a program writes means something; a node's log repeats itself.
+        // Order matters in the output of a program; a log of the node repeats its lines.
         if !output
             && let Some(i) = lines.iter().position(|l| l.shape == shape && l.container == container)
             && let Some(mut line) = lines.remove(i)
@@ -86,7 +85,7 @@ impl KeptLines {
     }
 }
 
-/// What lines have in common that differ in numbers and ids alone (FNV-1a over the rest).
+/// Hash of a text without digits and hexadecimal ids (FNV-1a): equal for lines that differ in those only.
 fn shape(text: &str) -> u64 {
     let rest = text.bytes().filter(|b| !b.is_ascii_hexdigit());
     rest.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
@@ -114,6 +113,6 @@ mod tests {
             let words: String = (0..i).map(|_| 'x').collect();
             lines.take(Source::KubeletLog, &entry(9, &words), false);
         }
-        assert_eq!(lines.iter().count(), OF_POD + 1, "one source's lines do not push out another's");
+        assert_eq!(lines.iter().count(), OF_POD + 1, "each source has its own limit");
     }
 }

@@ -1,5 +1,4 @@
-//! Owns what the kubelet's log and spans say of single pods and of the sync loop, bounded in number.
-//! It must not keep more lines than `lines` allows; of what the pipeline needs a fact per kind is kept, the latest.
+//! What the kubelet's log and the spans report about single pods and the sync loop, bounded: the latest fact of each kind.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

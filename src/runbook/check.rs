@@ -1,5 +1,4 @@
-//! Owns what makes a runbook a good one: every rule has examples that hold, every entry can be acted on.
-//! It must not refuse what cannot be read: `parse` has done that.
+//! Checks the quality of a runbook: every rule has examples that hold, every entry has steps.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Owns what the runbook says of a cause: its words, its steps, and how sure and how bad it is.
-//! It must not hold what proves the cause: that is a rule.
+//! A cause's entry in the runbook: texts, steps, severity and confidence. Rules prove it.
 
 use serde::{Deserialize, Serialize};
 
@@ -83,12 +82,12 @@ impl Severity {
     }
 }
 
-/// What a step does to the node.
+/// The effect of a step on the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks.
+    /// It only reads.
     ReadOnly,
-    /// It changes something: what.
+    /// It changes something; the text names it.
     Disrupts(String),
 }
 

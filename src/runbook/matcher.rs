@@ -1,5 +1,5 @@
-//! Owns the matching of signals against all conditions: one pass over a text tells which patterns are worth a try, and a
-//! pattern is compiled when it is first tried. It must not rank what matches.
+//! Matches signals against all conditions: one pass over a text selects the patterns to try; a pattern is compiled when it is
+//! first tried.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;

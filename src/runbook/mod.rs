@@ -1,5 +1,4 @@
-//! Owns the runbook: what proves each cause, what it means and what to do, read from TOML files and matched on signals.
-//! It must not look at pods or nodes: `diagnose` makes signals of them, and this answers what they prove.
+//! The runbook: what proves each cause, what it means and what to do, read from TOML files and matched against signals.
 
 mod check;
 mod entry;

@@ -1,5 +1,4 @@
-//! Owns the shape of a runbook file, and what is said of a wrong one: file, line, reason.
-//! It must not judge whether a rule is a good one: that is `check`.
+//! The format of a runbook file, and the errors of an invalid one: file, line, reason.
 
 use serde::Deserialize;
 use toml::Spanned;

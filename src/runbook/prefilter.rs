@@ -1,5 +1,5 @@
-//! Owns which patterns a text can match at all: the literals that each of them needs, looked for in one pass.
-//! It must not compile a pattern: a runbook has a thousand of them, and a node's troubles need a few dozen.
+//! Selects the patterns that can match a text by the literals that each needs, in one pass. A runbook has about a thousand
+//! patterns; most nodes need a few dozen.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Owns what proves a cause: conditions on signals, joined by all, any and not, in two levels.
-//! It must not look at more than signals; what needs arithmetic is code that makes a signal.
+//! What proves a cause: conditions on signals, joined by all, any and not, in two levels.
 
 use super::entry::Confidence;
 use super::signal::{Signal, SignalKind};

@@ -1,5 +1,4 @@
-//! Owns the closed set of signals that a rule can look for, and their names in the runbook.
-//! It must not know where a signal comes from: extraction is `diagnose`'s.
+//! The closed set of signals that a rule can match, and their names in the runbook.
 
 use serde::Deserialize;
 

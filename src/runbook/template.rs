@@ -1,5 +1,5 @@
-//! Owns texts and commands with places to fill: `{image}`, or `{image|the image}` where it may be unknown.
-//! It must not run a command: what it fills into one is quoted for the shell.
+//! Texts and commands with variables: `{image}`, or `{image|the image}` with a text for an unknown value. Values in commands are
+//! quoted for the shell.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::row::turns_at;
 use super::{Filter, NodeHeader, PlegView, PodDiagnosis, Row, RunbookEntry, Sort};
-use crate::diagnose::{Diagnosis, Diagnoses, DiagnosisCache, fault_of_node};
+use crate::diagnose::{Diagnoses, Diagnosis, DiagnosisCache, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::header::readiness;
 use super::{NodeView, PodHealth, Row};
-use crate::diagnose::{Diagnosis, Diagnoser, Finding, fault_of_node};
+use crate::diagnose::{Diagnoser, Diagnosis, Finding, fault_of_node};
 use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
 use crate::text::Text;

@@ -1,5 +1,4 @@
-//! Owns the signals in the events of a pod that no source has as an object: its events alone say where it stands.
-//! It must not look at a pod that is placed: where that one stands is known better.
+//! Signals in the events of a pod whose object no source has: only its events show its stage.
 
 use super::events::{schedule, signals};
 use super::stage_of;

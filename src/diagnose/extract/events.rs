@@ -1,5 +1,4 @@
-//! Owns the signals in events: about the pod, its claims and its owner.
-//! It must not count an event that repeats what the status says as a second proof.
+//! Signals in events: about the pod, its claims and its owner.
 
 use std::collections::HashSet;
 

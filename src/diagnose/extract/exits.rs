@@ -1,5 +1,4 @@
-//! Owns how a container ended: by itself, for memory, by a signal, by the kubelet after a probe or a hook, or unknown.
-//! It must not name a cause: the same end has several.
+//! How a container exited: on its own, OOM-killed, by a signal, killed by the kubelet after a probe or a hook, or unknown.
 
 use super::Subject;
 use crate::model::{Exit, KeptLine, never_ran};

@@ -1,5 +1,4 @@
-//! Owns the signals in log lines, of every log.
-//! It must not keep a line: the model bounds them.
+//! Signals in the lines of all logs.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};

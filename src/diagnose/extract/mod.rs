@@ -1,5 +1,4 @@
-//! Owns the making of signals: what each source says of a pod or of the node, typed once, with its time.
-//! It must not weigh them; it drops only what is over and done with.
+//! From the facts of each source to typed signals with their times. What is over is dropped; nothing is weighed here.
 
 mod absent;
 mod events;

@@ -1,5 +1,4 @@
-//! Owns the signals about the node: conditions, events, taints, metrics, systemd's word, and what we observe ourselves.
-//! It must not look at a single pod.
+//! Signals about the node: conditions, events, taints, metrics, systemd units, and kpodtrace's own measurements.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,4 @@
-//! Owns which lines of a log that was sent whole are taken back by a later one of the same log: the pull that came through, the
-//! probe that is well again.
-//! It must not judge a line by its age alone: that is `over`'s.
+//! Which failures in a log a later line of the same log ends: the pull that succeeded, the probe that succeeds again.
 
 use super::image;
 use super::stale::says_api;

@@ -1,5 +1,5 @@
-//! Owns which of the node's log lines are over: what somebody who answers now contradicts, and what would have come again.
-//! It must not judge a line that is not the node's own: what is said of a pod is weighed against where that pod stands.
+//! Which of the node's own log lines no longer hold: a source that responds contradicts them, or they would have been
+//! repeated.
 
 use crate::model::{KeptLine, Snapshot};
 use crate::observation::{Source, Time};

@@ -1,5 +1,4 @@
-//! Owns the signals in a pod's object: status, conditions, waiting reasons, gates, and properties that rules ask for.
-//! It must not look at events or logs.
+//! Signals in a pod's object: status, conditions, waiting reasons, gates, and properties that rules match.
 
 use super::Subject;
 use crate::diagnose::area;
