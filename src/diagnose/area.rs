@@ -15,7 +15,7 @@ const ENVELOPES: &[(SignalKind, &str)] = &[
         r"sandbox image|pause image|failed pulling image .{0,80}pause|pull(ing)? image .{0,80}[/:]pause[:@]",
     ),
     (
-        // dockershim tells a failed ADD and the clean-up behind it in one message.
+        // dockershim reports a failed ADD and its cleanup in one message.
         SignalKind::Network,
         r"failed to set up sandbox container|failed to setup network for sandbox|networkPlugin cni failed to set up pod|error adding pod|failed \(add\)",
     ),
@@ -83,10 +83,10 @@ const ENVELOPES: &[(SignalKind, &str)] = &[
     ),
 ];
 
-/// Of a text so much is looked at, bytes: an envelope is around the error, and a line of a log is cut at 4096 characters.
+/// Bytes of a text that are searched: the words are around the error, and a log line is cut at 4096 characters.
 const LOOKED_AT: usize = 4096;
 
-/// Which operation failed, if the message says it.
+/// Which operation failed, if the message names it.
 pub fn area(text: &str) -> Option<SignalKind> {
     static SET: OnceLock<Option<RegexSet>> = OnceLock::new();
     let set = SET.get_or_init(|| {

@@ -12,7 +12,7 @@ use crate::pipeline::{LocatedPod, PodLocator, Stage};
 use crate::runbook::{Confidence, Runbook};
 use crate::text::Text;
 
-/// The node's diagnosis rests on many sources and is cheap: it is made again at most so often, milliseconds.
+/// Least time between two diagnoses of the node, which depend on many sources and are cheap, milliseconds.
 const NODE_EVERY_MS: i64 = 1000;
 
 /// Where a registry is away many lines come for many pods: these are diagnosed again for them at most so often, milliseconds.
@@ -30,7 +30,7 @@ struct CachedDiagnosis {
 enum DiagnosisInputs {
     Nothing,
     Elsewhere(Arc<Vec<Arc<Event>>>),
-    /// What `extract::pulls` says of the lines.
+    /// The hash of `extract::pulls`.
     Pulls(u64),
     Nodes(Vec<Arc<Node>>),
 }
@@ -59,10 +59,10 @@ impl DiagnosisInputs {
     }
 }
 
-/// Places and diagnoses, remembered by the facts that they were made from.
+/// Positions and diagnoses, kept with the facts that they were computed from.
 #[derive(Default)]
 pub struct DiagnosisCache {
-    /// Where the pods stand.
+    /// Positions of the pods.
     pub placer: PodLocator,
     book: Option<Arc<Runbook>>,
     kept: BTreeMap<Text, CachedDiagnosis>,
@@ -121,7 +121,7 @@ impl DiagnosisCache {
             let diagnosis = match still {
                 Some(kept) => kept.diagnosis.clone(),
                 None => {
-                    // What it was made from is for those who write rules, not for keeping.
+                    // The signals serve authors of rules; they are not kept.
                     let made = Diagnosis { signals: Vec::new(), ..doctor.pod(pod) };
                     let diagnosis = Arc::new(made);
                     let kept = CachedDiagnosis {
@@ -152,7 +152,7 @@ impl DiagnosisCache {
     }
 }
 
-/// The node's fault that explains why a pod stands where it stands: it is told once, on the node.
+/// The node's fault that explains the pod's stage: it is shown once, on the node.
 pub fn fault_of_node<'a>(book: &Runbook, node: &'a Diagnosis, own: &Diagnosis, stage: Stage) -> Option<&'a Finding> {
     let best = own.top()?;
     let settled = best.confidence == Confidence::Certain && !best.cause.starts_with("none.");

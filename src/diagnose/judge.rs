@@ -8,38 +8,38 @@ use crate::pipeline::{Evidence, Next, Stage};
 use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Vars};
 use crate::text::Text;
 
-/// Causes told of one subject.
+/// Most findings of one subject.
 const TOLD: usize = 4;
-/// Pieces of evidence told of one cause.
+/// Most pieces of evidence of one finding.
 const EVIDENCE: usize = 5;
 /// Rules below this weight are taken when nothing else fits (`weight` of [`Rule`]).
 const LAST_RESORT: u8 = 40;
-/// KeptLines told of what a container wrote last.
+/// Most last lines of a container that are shown.
 const WORDS: usize = 5;
-/// Letters by which two messages are told apart, from their end.
+/// Letters at the end of two messages that are compared.
 const CORE: usize = 60;
-/// Fewer than these may stand in another message by chance.
+/// Fewer letters occur in another message by chance.
 const CORE_LEAST: usize = 20;
-/// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
+/// Added to the weight of a cause of the stage that the pod is at.
 const AT_ITS_PLACE: i32 = 8;
-/// What the evidence only allows is told after what it says.
+/// Subtracted from the weight of a possible cause.
 const UNSURE: i32 = 12;
 
 /// What is judged by.
 pub(super) struct JudgeContext<'a> {
     pub book: &'a Runbook,
-    /// Where the subject stands, if it is a pod that is placed.
+    /// The stage of the subject, if it is a pod with a known position.
     pub stage: Option<Stage>,
     /// Names of the subject, for texts and commands.
     pub vars: &'a dyn Fn(&str) -> Vars,
     pub next: Option<Next>,
-    /// Only what is the node's own: what its logs say of single pods is told of those.
+    /// Only causes of the node: lines about single pods belong to those.
     pub of_node: bool,
 }
 
 struct Candidate<'a> {
     hit: Hit,
-    /// The signals that the rule itself asks for: `hit` gathers those of all rules of the cause.
+    /// The signals of this rule; `hit` has those of all rules of the cause.
     own: Vec<usize>,
     /// The same as `hit` has.
     all: HashSet<usize>,
@@ -47,7 +47,7 @@ struct Candidate<'a> {
     cause: &'a Cause,
     rank: i32,
     newest: Option<Time>,
-    /// Nodes that the reason is true of: of two shortages the wider one is told first.
+    /// Nodes that the reason applies to: the shortage of more nodes comes first.
     nodes: i64,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
         if bench.of_node && matches!(cause.place, CauseScope::Stage(_)) {
             continue;
         }
-        // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
+        // A fault of the node explains a pod only at the stages that the entry lists.
         let elsewhere =
             bench.stage.is_some_and(|stage| cause.place == CauseScope::Node && !cause.explains.contains(&stage));
         if elsewhere && !in_last_words(&hit, signals) {
@@ -84,7 +84,7 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
             None => _ = best.insert(rule.cause.as_str(), (candidate, VecDeque::new())),
         }
     }
-    // Each signal once: what is said of the pod proves a cause for each of its containers.
+    // Each signal once: a signal of the pod proves a cause for each of its containers.
     let gathered = best.into_values().map(|(mut candidate, more)| {
         candidate.all.extend(&candidate.own);
         let more = more.into_iter().flatten();
@@ -102,7 +102,7 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     findings
 }
 
-/// True for what a container that ends badly says itself.
+/// The hit rests on the last output of a container that failed.
 fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
     let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
     let failed =
@@ -123,7 +123,7 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
 }
 
-/// What the container in question wrote last before it ended badly, whatever a rule makes of it: no text tells more.
+/// The last output of a container that failed, whether a rule matches it or not.
 fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     let own = |kind: SignalKind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
     if !own(SignalKind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
@@ -131,7 +131,7 @@ fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     }
     let mut lines: Vec<&Signal> = own(SignalKind::Output).collect();
     lines.sort_by_key(|s| s.at);
-    // A program that fails each time says the same each time.
+    // A program that fails repeatedly writes the same lines repeatedly.
     let mut seen = BTreeSet::new();
     lines.reverse();
     lines.retain(|s| seen.insert(&s.text));
@@ -155,7 +155,7 @@ impl Candidate<'_> {
         vars.extend(bench.book.pulled_out(self.rule, &self.own, signals));
         let stage = match (self.cause.place, bench.stage) {
             (CauseScope::Any, Some(stage)) => stage.name(),
-            // Only logs are known: the operation that the line is about says where it stands.
+            // Only logs are known: the operation in the line gives the stage.
             (CauseScope::Any, None) => {
                 let kinds = self.hit.signals.iter().filter_map(|s| signals.get(*s)).map(|s| s.kind);
                 kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(CauseScope::Node.name())
@@ -193,7 +193,7 @@ pub fn steps(cause: &Cause, vars: &Vars) -> Vec<RemedyStep> {
     cause.steps.iter().map(step).collect()
 }
 
-/// Each once, whichever kinds a rule asked for it by.
+/// Each event once, whatever kinds of signal a rule matched.
 fn events(hit: &Hit, signals: &[Signal]) -> Vec<Signal> {
     let mut seen = BTreeSet::new();
     let own = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.source == Source::ApiEvents);
@@ -209,8 +209,8 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
         if text.is_empty() {
             continue;
         }
-        // One failure is told in many envelopes: by an event, a status, the runtime, and each layer of the kubelet. The
-        // plainest of them is told.
+        // One failure is reported by an event, a status, the runtime and each layer of the kubelet, in different words. The
+        // shortest of them is shown.
         let core = Some(core(&signal.text)).filter(|c| c.len() >= CORE_LEAST).unwrap_or_else(|| core(&text));
         let evidence = Evidence::new(signal.source, signal.at, text);
         if let Some(known) = out.iter_mut().find(|(_, known)| is_same(known, &core)) {

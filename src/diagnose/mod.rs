@@ -46,7 +46,7 @@ const TROUBLE_WORDS: &[&str] = &[
     "Error",
 ];
 
-/// What a diagnosis is made with.
+/// The inputs of a diagnosis.
 #[derive(Clone, Copy)]
 pub struct Diagnoser<'a> {
     /// Rules and texts.
@@ -175,7 +175,7 @@ impl Diagnoser<'_> {
         Diagnosis { findings: vec![finding], signals, holds_until: None }
     }
 
-    /// Conditions of the node, its agents' own among them, that say by their names that something is broken.
+    /// Conditions of the node, those of agents included, whose names report a failure.
     fn unexplained(&self) -> Vec<Evidence> {
         let conditions = self.snapshot.node.iter().flat_map(|n| &n.status.conditions);
         let told = conditions.filter(|c| c.is_true() && TROUBLE_WORDS.iter().any(|w| c.kind.contains(w)));

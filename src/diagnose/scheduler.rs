@@ -15,7 +15,7 @@ pub struct ScheduleReason {
 /// The message, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Nodes in the cluster that were looked at, the `N` of `0/N nodes`.
+    /// Nodes that the scheduler considered, the `N` of `0/N nodes`.
     pub nodes: Option<i64>,
     /// Its reasons, in its order.
     pub reasons: Vec<ScheduleReason>,

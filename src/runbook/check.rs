@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Runbook;
 use super::entry::Cause;
 
-/// Names that are always known of a subject, or stand for themselves when they are not.
+/// Variables that every template may use.
 const KNOWN: &[&str] = &[
     "pod",
     "namespace",

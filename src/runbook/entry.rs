@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::template::Template;
 use crate::pipeline::Stage;
 
-/// Where a subject stands when this is its cause.
+/// What a cause affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CauseScope {
     /// That stage of the pipeline.
     Stage(Stage),
     /// The node's fault and not one pod's.
     Node,
-    /// Wherever the subject stands.
+    /// A pod at any stage.
     Any,
 }
 
@@ -40,7 +40,7 @@ impl CauseScope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing is wrong, or it heals by itself.
+    /// No fault, or one that passes on its own.
     Info,
     /// Something is not as it should be, and it works.
     Warning,
@@ -52,11 +52,11 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// The evidence allows it beside others.
+    /// The evidence is consistent with it.
     Possible,
-    /// The evidence points to it, and does not say it.
+    /// The evidence strongly suggests it.
     Likely,
-    /// The evidence says it.
+    /// The evidence proves it.
     Certain,
 }
 
@@ -107,7 +107,7 @@ pub struct RunbookStep {
 pub struct Cause {
     /// Stable id, such as `image.not-found`.
     pub id: String,
-    /// Where the subject stands.
+    /// What it affects.
     pub place: CauseScope,
     /// How bad.
     pub severity: Severity,
@@ -121,6 +121,6 @@ pub struct Cause {
     pub docs: Vec<String>,
     /// Words of Kubernetes that lead here: waiting reasons, statuses, event reasons.
     pub reasons: Vec<String>,
-    /// Stages in which a pod that is not well is explained by this cause of its node.
+    /// Stages at which this cause of the node explains a failing pod.
     pub explains: Vec<Stage>,
 }

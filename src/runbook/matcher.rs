@@ -20,7 +20,7 @@ const TEXT_LIMIT: usize = 4096;
 /// cost some 50 ns a byte at worst.
 const SUBJECT_LIMIT: usize = 1 << 20;
 
-/// Conditions, and their patterns made ready when they are first needed.
+/// Conditions, and their patterns, compiled when they are first needed.
 #[derive(Debug, Default)]
 pub(super) struct SignalMatcher {
     conditions: Vec<SignalCondition>,
@@ -34,7 +34,7 @@ pub(super) struct SignalMatcher {
 /// Conditions on one kind of signal.
 #[derive(Debug, Default)]
 struct OfKind {
-    /// Those without a pattern that ask for a word as it is, by the word.
+    /// Conditions without a pattern that require an exact word, by the word.
     by_word: HashMap<String, Vec<usize>>,
     /// The others without a pattern.
     loose: Vec<usize>,
@@ -125,7 +125,7 @@ impl SignalMatcher {
     fn met<'s>(&self, signals: &'s [Signal]) -> BTreeMap<usize, Met<'s>> {
         let mut met: BTreeMap<usize, Met> = BTreeMap::new();
         let mut left = SUBJECT_LIMIT;
-        // One text is often said under several kinds.
+        // One text often has signals of several kinds.
         let mut worth_trying: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, signal) in signals.iter().enumerate() {
             let accepts = |c: &usize| self.conditions.get(*c).is_some_and(|c| c.accepts(signal));
@@ -164,7 +164,7 @@ impl SignalMatcher {
         for number in proved {
             let Some(rule) = rules.get(number) else { continue };
             for container in &containers {
-                // What is said of the pod counts for each of its containers; what is said of one, not for another.
+                // A signal of the pod counts for each of its containers; a signal of one container only for that one.
                 let subjects = ["", container];
                 let subjects = if container.is_empty() { &subjects[..1] } else { &subjects[..] };
                 let own = |c: usize| {

@@ -67,7 +67,7 @@ pub enum RunbookError {
     Read {
         /// Which.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A file is wrong.
@@ -82,7 +82,7 @@ impl Runbook {
         BUILTIN.get_or_init(|| {
             // A test reads every embedded file; one that is wrong all the same costs its own causes alone.
             let files = EMBEDDED.iter().filter_map(|(name, content)| parse(name, content, true).ok());
-            // Examples are for whoever checks a runbook.
+            // Examples are needed only to check a runbook.
             Self::of(files.map(Parsed::without_examples))
         })
     }

@@ -139,7 +139,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// A text for the first kind that the rule looks at, one signal, or several.
+/// A text for the first kind of signal in the rule, one signal, or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawExample {
@@ -307,7 +307,7 @@ fn condition(raw: RawTerm, conditions: &mut Vec<SignalCondition>, trusted: bool)
     });
     let condition =
         SignalCondition { kinds, words: raw.word.into_vec(), text: raw.text, code, min_count: raw.min_count };
-    // The same question, asked by several rules, is asked once.
+    // A condition of several rules is kept once.
     if let Some(same) = conditions.iter().position(|c| *c == condition) {
         return Ok(same);
     }

@@ -4,10 +4,10 @@ use super::entry::Confidence;
 use super::signal::{Signal, SignalKind};
 use super::template::Template;
 
-/// Matches one signal. What is absent is not asked.
+/// Matches one signal. An absent field matches any signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignalCondition {
-    /// Kinds of signals that are looked at.
+    /// Kinds of signals that match.
     pub kinds: Vec<SignalKind>,
     /// The word is one of these; empty for any.
     pub words: Vec<String>,
@@ -15,7 +15,7 @@ pub struct SignalCondition {
     pub text: Option<String>,
     /// The number lies within.
     pub code: Option<(i64, i64)>,
-    /// It was said at least so often.
+    /// Least number of repeats.
     pub min_count: u32,
 }
 
@@ -57,7 +57,7 @@ impl RuleTerm {
         }
     }
 
-    /// True when its conditions hold, each as `holds` says.
+    /// Evaluates the term; `holds` evaluates one condition.
     pub fn is_true(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match self {
             RuleTerm::One(c) => holds(*c),
@@ -85,7 +85,7 @@ pub struct Rule {
     /// Which of several causes is the deeper: the greater one is told first. 50 is a cause that names itself, below 40
     /// one that is taken when nothing else fits.
     pub weight: u8,
-    /// What it means, where this rule can say more than the cause.
+    /// What it means, if this rule knows more than the cause.
     pub explanation: Option<Template>,
     /// Signals that prove it.
     pub matches: Vec<Vec<Signal>>,

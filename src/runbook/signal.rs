@@ -44,11 +44,11 @@ kinds! {
     Ended = "ended",
     /// An image could not be pulled; `word` is the reason where there is one.
     Pull = "pull",
-    /// The sandbox (pause) image could not be had.
+    /// The sandbox (pause) image is not available.
     Pause = "pause",
     /// CNI ADD failed.
     Network = "network",
-    /// The sandbox could not be made, for another reason than its network.
+    /// The sandbox could not be created, for another reason than its network.
     Sandbox = "sandbox",
     /// A volume could not be mounted.
     Mount = "mount",
@@ -56,7 +56,7 @@ kinds! {
     Attach = "attach",
     /// A volume could not be unmounted or cleaned up.
     Unmount = "unmount",
-    /// The container's configuration could not be made (CreateContainerConfigError).
+    /// The container's configuration could not be generated (CreateContainerConfigError).
     Config = "config",
     /// The container could not be created.
     Create = "create",
@@ -96,9 +96,9 @@ kinds! {
     Loop = "loop",
     /// A metric; `word` is its name, `code` its value in whole units (milliseconds for durations).
     Metric = "metric",
-    /// An observation of our own: `word` says which, `code` the seconds it has lasted.
+    /// A measurement of kpodtrace: `word` names it, `code` is its duration in seconds.
     Watched = "watched",
-    /// Where the pod stands: `word` is `stage=state`, `code` the seconds it has stood there.
+    /// The pod's stage: `word` is `stage=state`, `code` the seconds since it reached the stage.
     Position = "place",
     /// A property of the pod: `word` is its name, `text` its value.
     Trait = "trait",
@@ -118,17 +118,17 @@ pub struct Signal {
     pub kind: SignalKind,
     /// The word that names it: a reason, a type, a state.
     pub word: Text,
-    /// What it says.
+    /// The text.
     pub text: Text,
     /// The container it is about; empty for the pod or the node.
     pub container: Text,
     /// An exit code, a count of nodes, a value.
     pub code: Option<i64>,
-    /// How often it was said.
+    /// Number of repeats, at least 1.
     pub count: u32,
-    /// When it was last said.
+    /// The time of the last repeat.
     pub at: Option<Time>,
-    /// Who says so.
+    /// The source.
     pub source: Source,
 }
 
@@ -160,7 +160,7 @@ impl Signal {
         self
     }
 
-    /// The same, said so often.
+    /// The same with that number of repeats.
     #[must_use]
     pub fn times(mut self, count: u32) -> Self {
         self.count = count.max(1);

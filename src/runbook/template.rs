@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// Names and what stands for them.
+/// Variables with their values.
 pub type Vars = BTreeMap<String, String>;
 
 /// A text with places to fill.
@@ -53,7 +53,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// The names it asks for.
+    /// The variables in it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             TemplatePart::Variable { name, .. } => Some(name.as_str()),

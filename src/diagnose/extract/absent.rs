@@ -11,7 +11,7 @@ use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::Signal;
 
-/// What each event of a step that went well has left behind: everything up to that stage.
+/// Events of successful steps, each with the last stage that it proves done.
 const DONE: [(&str, Stage); 5] = [
     ("Scheduled", Stage::Scheduling),
     ("Pulling", Stage::Sandbox),
@@ -20,7 +20,7 @@ const DONE: [(&str, Stage); 5] = [
     ("Started", Stage::Start),
 ];
 
-/// What its events say that none of them takes back.
+/// The signals of its events that no later event contradicts.
 pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Time, out: &mut Vec<Signal>) {
     let own: Vec<&Event> = of_name(snapshot, namespace, name).take(EVENTS_OF_ONE).collect();
     let mut scheduled = false;
@@ -41,7 +41,7 @@ pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
     }
 }
 
-/// What the newest event says of a pod that no event tells a fault of: the event, the answer, and where the pod stands.
+/// For a pod without a failing event: the newest event, the cause id and the stage that it shows.
 pub(in crate::diagnose) fn standing<'a>(
     snapshot: &'a Snapshot,
     namespace: &str,
@@ -62,7 +62,7 @@ pub(in crate::diagnose) fn standing<'a>(
     Some((newest, cause, stage))
 }
 
-/// A readiness probe that goes on failing says so each period: one that has not for longer is well again.
+/// A failing readiness probe repeats its event each period: one without a repeat for longer succeeds again.
 fn is_stale(event: &Event, now: Time) -> bool {
     let long_ago = event.last().is_some_and(|at| (now - at).num_seconds() > PATIENCE_S);
     long_ago && event.reason == "Unhealthy" && event.message.starts_with("Readiness")

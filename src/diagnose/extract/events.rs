@@ -14,7 +14,7 @@ use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 
 const SOURCE: Source = Source::ApiEvents;
-/// What goes well with each container: its status says it too.
+/// Normal events of each container: its status reports the same.
 const ROUTINE: &[&str] = &["Pulled", "Created", "Started"];
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
@@ -50,7 +50,7 @@ fn is_attached_since(s: &Subject, failed: &Event) -> bool {
 /// One event on a pod.
 fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     let (about, plain) = signals(event);
-    // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
+    // An event about a stage that the pod has passed no longer holds, whatever kind of signal a rule matches.
     if about.as_ref().is_some_and(|about| !s.is_current(about)) || s.is_past_back_off(event) {
         return;
     }
@@ -58,7 +58,7 @@ fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     out.push(plain);
 }
 
-/// What an event is about, if its reason or its message says it, and the event as such.
+/// The operation that an event is about, if its reason or message names it, and the event as such.
 pub(super) fn signals(event: &Event) -> (Option<Signal>, Signal) {
     let container = event.involved_object.container().map(Text::new).unwrap_or_default();
     let signal = |kind: SignalKind, word: Text| {
@@ -66,7 +66,7 @@ pub(super) fn signals(event: &Event) -> (Option<Signal>, Signal) {
     };
     let (reason, text) = (&event.reason, event.message.as_str());
     let kind = match reason.as_str() {
-        // The word for a failure of five kinds: the message tells which.
+        // One reason for five kinds of failure: the message distinguishes them.
         "Failed" | "FailedSync" | "Error" | "BackOff" => {
             let kind = area::sync_reason(text).and_then(|r| area::of_reason(r, text)).or_else(|| failed(text));
             // An event on a container is not about the sandbox, whatever its image is called.

@@ -11,7 +11,7 @@ use crate::text::Text;
 /// A probe's verdict and the end that it brings lie at most so far apart, besides the grace period, seconds.
 const KILL_WITHIN_S: i64 = 60;
 
-/// The word for an end that nobody has seen.
+/// The word for an exit that no source observed.
 const LOST: &str = "lost";
 
 /// The last end of one container.
@@ -29,7 +29,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         }
         let Some((end, source)) = last_end(s, c) else { continue };
         let (word, by) = how(s, c, &end);
-        // It runs again: an end of which nothing is known explains the restart of a pod that is well, and nothing else.
+        // It runs again: an unknown exit explains only the restart of a healthy pod.
         let place = &s.placed.position;
         let well = (place.stage, place.state) == (Stage::Running, StageState::Active);
         if word == LOST && !well && (c.running_since.is_some() || place.stage == Stage::Sandbox) {
@@ -41,7 +41,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     }
 }
 
-/// An end is of interest while the container is not well, or when it was not long ago.
+/// An exit counts while the container is not healthy, or if it is recent.
 fn matters(s: &Subject, c: &ContainerPosition) -> bool {
     // It has done its work, however often: after a boot all of them run again.
     if c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
@@ -85,7 +85,7 @@ fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(LastExit, Source)> {
     }
 }
 
-/// The word, and who says so.
+/// The word for the exit, and the text that proves it.
 fn how(s: &Subject, c: &ContainerPosition, end: &LastExit) -> (&'static str, Text) {
     let none = Text::default();
     match end.reason.as_str() {
@@ -94,7 +94,7 @@ fn how(s: &Subject, c: &ContainerPosition, end: &LastExit) -> (&'static str, Tex
         reason if never_ran(reason) => return ("start-error", none),
         _ => {}
     }
-    // A program may handle TERM and end with any code, 0 too: who asked it to stop decides.
+    // A program may handle SIGTERM and exit with any code, 0 too: the sender of the signal decides.
     if let Some((word, by)) = killed_by_kubelet(s, c, end) {
         return (word, by);
     }
@@ -167,7 +167,7 @@ fn alone_has(s: &Subject, probe: &str, container: &str) -> bool {
     having.all(|name| name == container)
 }
 
-/// The kernel's own word that it killed a process of this pod, for a container whose end does not say so.
+/// The kernel's line that it OOM-killed a process of this pod, for a container whose status does not report it.
 fn kernel_oom(s: &Subject, end: &LastExit) -> Option<Text> {
     if end.code == 0 {
         return None;

@@ -19,7 +19,7 @@ use crate::text::Text;
 /// Logs of which only relevant lines are kept.
 const LOGS: [Source; 3] = [Source::KubeletLog, Source::RuntimeLog, Source::KernelLog];
 
-/// Images of one pod that are looked for in the runtime's lines: each costs a search of all of them.
+/// Most images of one pod that are searched for in the runtime's lines: each costs a pass over all of them.
 const IMAGES: usize = 32;
 
 pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
@@ -99,7 +99,7 @@ fn is_quiet(line: &KeptLine) -> bool {
     !line.severe && (line.source == Source::RuntimeLog || !reports_failure(&line.text))
 }
 
-/// The lines that name it, and those that name nobody.
+/// The lines that name the pod, and those that name no pod.
 pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
     let full = format!("{namespace}/{name}");
     let own = |key: &str| key == full || (namespace.is_empty() && key.ends_with(&format!("/{name}")));

@@ -24,7 +24,7 @@ use crate::runbook::{Signal, SignalKind};
 /// Failures of a liveness probe that are no accident: the API's default threshold.
 const LIVENESS_FAILURES: u32 = 3;
 
-/// A pod that is looked at.
+/// The pod under diagnosis.
 pub(super) struct Subject<'a> {
     pub facts: &'a PodFacts,
     pub placed: &'a LocatedPod,
@@ -47,7 +47,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Everything that is said of a pod and is not over.
+/// The current signals of a pod.
 pub(super) fn of_pod(placed: &LocatedPod, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
     let subject = Subject::new(placed, snapshot, now);
     let mut out = Vec::new();
@@ -58,14 +58,14 @@ pub(super) fn of_pod(placed: &LocatedPod, snapshot: &Snapshot, now: Time) -> Vec
     if subject.terminating() {
         node::of_terminating(&subject, &mut out);
     }
-    // A debugging container that does not start is no fault of a pod that is well.
+    // An ephemeral container that does not start is not a fault of a healthy pod.
     let debugs = |name: &str| subject.container(name).is_some_and(|c| c.kind == ContainerKind::Ephemeral);
     let well = placed.position.stage == Stage::Running && placed.position.state == StageState::Active;
     out.retain(|signal| subject.is_current(signal) && !(well && debugs(&signal.container)));
     out
 }
 
-/// Everything that is said of the node. With `whole`, lines about single pods too: a log is all that is known.
+/// The signals of the node. With `whole`, lines about single pods too: only logs are known.
 pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal> {
     let mut out = Vec::new();
     node::extract(snapshot, now, &mut out);
@@ -73,7 +73,7 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal
     out
 }
 
-/// What logs and events say of something that no source has as an object.
+/// The signals of logs and events about a pod that no source has as an object.
 pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, now: Time) -> Vec<Signal> {
     let mut out = Vec::new();
     lines::of_name(snapshot, namespace, name, &mut out);
@@ -114,7 +114,7 @@ impl Subject<'_> {
 
     /// False for what the pod has left behind it: a failed mount of a pod whose volumes are mounted explains nothing.
     pub fn is_current(&self, signal: &Signal) -> bool {
-        // What CRI, a condition or a status says is the state now; what an event or a line says may be over.
+        // CRI, conditions and statuses show the present state; events and lines may be out of date.
         let told = matches!(
             signal.source,
             Source::ApiEvents | Source::KubeletLog | Source::RuntimeLog | Source::KernelLog | Source::OtherLog

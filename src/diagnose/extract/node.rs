@@ -10,7 +10,7 @@ use crate::observation::{Call, Source, Time};
 use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 
-/// An event of the node that is older says nothing of now, seconds; repeats count by their last time.
+/// Longest age of an event of the node that still counts, seconds, by the time of its last repeat.
 const EVENT_AGE_S: i64 = 3600;
 
 /// A condition that was written so lately is alive, seconds (agents such as node-problem-detector write every 5 minutes).
@@ -78,7 +78,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     metrics(snapshot, now, out);
 }
 
-/// What a deletion waits for when nobody can confirm it: the pod's own node does not answer.
+/// What a deletion waits for if the pod's own node does not respond: the node's conditions and taints.
 pub(super) fn of_terminating(s: &super::Subject, out: &mut Vec<Signal>) {
     let name = s.facts.object().map(|p| &p.spec.node_name);
     let Some(node) = s.snapshot.nodes.iter().find(|n| Some(&n.metadata.name) == name) else { return };
@@ -105,7 +105,7 @@ fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
         let age = (now - at).num_seconds();
         out.push(Signal::new(SignalKind::Watched, Source::ApiNode, "heartbeat-age", "").code(age).at(Some(at)));
     }
-    // Other agents write conditions too: theirs moving while the kubelet's stand still shows that the node lives.
+    // Other agents write conditions too: if theirs are updated while the kubelet's are not, the node is running.
     let posted = |c: &&crate::objects::Condition| c.reason == "NodeStatusUnknown";
     let others = node.status.conditions.iter().filter(|c| !posted(c)).filter_map(|c| c.last_heartbeat_time).max();
     let age = others.map(|at| (now - at).num_seconds()).filter(|age| *age <= FRESH_S);

@@ -7,20 +7,20 @@ use crate::model::{KeptLine, KeptLines};
 use crate::observation::Time;
 use crate::runbook::SignalKind;
 
-/// What the lines say that went well, each with its last time.
+/// What the lines report as successful, each with its last time.
 #[derive(Default)]
 pub(super) struct Recovery<'a> {
     /// Images that were pulled.
     pulled: Vec<(&'a str, Time)>,
     /// A readiness probe succeeded.
     ready: Option<Time>,
-    /// The sandbox was made.
+    /// The sandbox was created.
     sandbox: Option<Time>,
     /// The kubelet registered its node.
     registered: Option<Time>,
     /// Volumes that were mounted.
     mounted: Vec<(&'a str, Time)>,
-    /// k3s or RKE2 says that it is up.
+    /// k3s or RKE2 reports that it is running.
     up: Option<Time>,
 }
 
@@ -80,7 +80,7 @@ fn mounted(text: &str) -> Option<&str> {
     (!volume.is_empty()).then_some(volume)
 }
 
-/// A failure of a kubelet that starts: it is over when the node is registered.
+/// A failure during the start of the kubelet: it ends when the node is registered.
 fn is_of_start(text: &str) -> bool {
     let only_at_start = ["may not have completed yet", "has yet to be successful", "failed to get node info: node "];
     only_at_start.iter().any(|part| text.contains(part))

@@ -10,7 +10,7 @@ const LINE_AGE_S: i64 = 900;
 /// The sync loop says every five seconds that it is blocked (pkg/kubelet/kubelet.go syncLoop); nothing is blocked that has not
 /// said so for so long, seconds.
 const LOOP_AGE_S: i64 = 20;
-/// Renewals of the lease, node status and watches that fail are tried again within a minute, and said again, seconds.
+/// Failed renewals of the lease, node status updates and watches are retried, and logged again, within a minute, seconds.
 const API_AGE_S: i64 = 120;
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
@@ -18,7 +18,7 @@ const OF_API: [&str; 9] =
 /// Words of a runtime that is not there.
 const OF_RUNTIME: [&str; 4] = ["dial unix", "container runtime is down", "PLEG is not healthy", "RuntimeReady=false"];
 
-/// True for a line that says nothing of the node as it is now.
+/// The line does not describe the present state of the node.
 pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     let text = line.text.as_str();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -39,12 +39,12 @@ pub(super) fn says_api(text: &str) -> bool {
     OF_API.iter().any(|word| text.contains(word))
 }
 
-/// True when the sync loop goes on again: it last said `at` that it is blocked.
+/// The sync loop has resumed: it last reported at `at` that it is blocked.
 pub(super) fn is_loop_over(at: Time, now: Time) -> bool {
     (now - at).num_seconds() > LOOP_AGE_S
 }
 
-/// When the kubelet last wrote something to the API server that it writes by itself.
+/// When the kubelet last wrote its lease or its node status to the API server.
 fn reached_api(snapshot: &Snapshot) -> Option<Time> {
     let lease = snapshot.lease.as_ref().and_then(|lease| lease.spec.renew_time);
     let own = |c: &&crate::objects::Condition| c.kind == "Ready" && c.reason != "NodeStatusUnknown";
@@ -52,7 +52,7 @@ fn reached_api(snapshot: &Snapshot) -> Option<Time> {
     lease.max(ready.and_then(|c| c.last_heartbeat_time))
 }
 
-/// When the runtime last answered us; that it hangs since then is another trouble.
+/// When the runtime last responded to kpodtrace; a later hang is another failure.
 fn runtime_answered(snapshot: &Snapshot) -> Option<Time> {
     snapshot.sources.get(&Source::Cri)?.last_answer
 }

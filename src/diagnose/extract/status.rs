@@ -43,7 +43,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         let signal = |kind| Signal::new(kind, source, status.reason.clone(), status.message.clone()).at(place.since);
         out.push(signal(SignalKind::Status));
         let ran = status.all_containers().any(|c| c.state.terminated.is_some() || c.last_state.terminated.is_some());
-        // An evicted pod has lost its container statuses with old kubelets: that it ran is told by the words.
+        // Old kubelets drop the container statuses of an evicted pod: the message shows whether it ran.
         let refused = status.message.starts_with("Pod was rejected") || status.message.contains("node had condition");
         let evicted = status.reason == "Evicted";
         if refused || (!evicted && (!ran || place.stage == Stage::Admission)) {
