@@ -112,8 +112,8 @@ fn how(s: &Subject, c: &ContainerPosition, end: &LastExit) -> (&'static str, Tex
 
 fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &LastExit) -> Option<(&'static str, Text)> {
     let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
-    // Repeats are folded into one event: the end lies between the first and the last of them. Times that are not known do
-    // not contradict.
+    // Repeats are folded into one event: the exit is between the first and the last of them. An unknown time does not
+    // contradict.
     let near = |event: &Event| {
         let after = |said: Option<Time>| Some((end.at? - said?).num_seconds());
         after(event.first()).is_none_or(|s| s >= -KILL_WITHIN_S)

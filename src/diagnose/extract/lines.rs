@@ -31,7 +31,7 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     }
 }
 
-/// The runtime pulls for no pod in particular: its lines name the image alone.
+/// Lines of the runtime about a pull name the image, not the pod.
 fn of_images(s: &Subject, since: &dyn Fn(&&KeptLine) -> bool, out: &mut Vec<Signal>) {
     let waits = |name: &Text| s.container(name).is_some_and(|c| c.stage == Stage::Image);
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
@@ -50,8 +50,8 @@ fn may_tell_of_pull(line: &KeptLine) -> bool {
     heard && ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word))
 }
 
-/// What changes when a line comes, again or for the first time, that may tell of a pull: the diagnosis of pods that wait for
-/// an image rests on these, and on no other line of the node.
+/// A hash that changes with each line about a pull: the diagnosis of pods that wait for an image depends on these lines, and on
+/// no other line of the node.
 pub(in crate::diagnose) fn pulls(snapshot: &Snapshot) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for line in snapshot.lines.iter().filter(|line| may_tell_of_pull(line)) {
@@ -93,8 +93,8 @@ pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<Evidence> {
     Some(Evidence::new(source, None, "no errors or warnings in this log"))
 }
 
-/// It is neither an error nor a warning, and has no word of failure. The runtime names a level, and tells of no failure below a
-/// warning but of what it can do without.
+/// The line is neither an error nor a warning, and has no word of failure. Below a warning the runtime reports only failures
+/// that it can handle.
 fn is_quiet(line: &KeptLine) -> bool {
     !line.severe && (line.source == Source::RuntimeLog || !reports_failure(&line.text))
 }
@@ -137,7 +137,7 @@ fn one(line: &KeptLine, out: &mut Vec<Signal>) {
         _ => SignalKind::Kubelet,
     };
     if text.contains(" nodes are available") {
-        // The scheduler's own log, sent along.
+        // A line of the scheduler's log.
         return schedule(&split_schedule(text), line.source, Some(line.at), line.count, out);
     }
     if is_quiet(line) || text.starts_with("Flag --") {

@@ -4,30 +4,30 @@
 use crate::model::{KeptLine, Snapshot};
 use crate::observation::{Source, Time};
 
-/// A kubelet or a runtime whose trouble lasts says so again sooner than that, seconds: the rarest rounds, image collection and
-/// node status, are five minutes apart.
+/// A lasting failure of the kubelet or the runtime is logged again within this time, seconds: the longest periods, image
+/// garbage collection and node status, are five minutes.
 const LINE_AGE_S: i64 = 900;
-/// The sync loop says every five seconds that it is blocked (pkg/kubelet/kubelet.go syncLoop); nothing is blocked that has not
-/// said so for so long, seconds.
+/// A blocked sync loop logs it every five seconds (pkg/kubelet/kubelet.go syncLoop); after this time without a line it has
+/// resumed, seconds.
 const LOOP_AGE_S: i64 = 20;
 /// Failed renewals of the lease, node status updates and watches are retried, and logged again, within a minute, seconds.
 const API_AGE_S: i64 = 120;
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
     ["/api/v1/", "/apis/", "API server", "lease", "node status", "getting node", "current node", "list *", "watch *"];
-/// Words of a runtime that is not there.
+/// Words of a runtime that does not respond.
 const OF_RUNTIME: [&str; 4] = ["dial unix", "container runtime is down", "PLEG is not healthy", "RuntimeReady=false"];
 
 /// The line does not describe the present state of the node.
 pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     let text = line.text.as_str();
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
         Source::KubeletLog if says_api(text) => {
             after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_AGE_S
         }
-        Source::KubeletLog if says(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
+        Source::KubeletLog if has(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
         Source::KubeletLog if text.contains("Skipping pod synchronization") => is_loop_over(line.at, now),
         Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LINE_AGE_S,
         _ => false,
