@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::{Model, PodFacts, Snapshot};
 use kpodtrace::objects::Pod;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
@@ -39,7 +39,7 @@ fn main() {
     let (snapshot, placed) = node(&moment, |i| all[i % all.len()]);
     diagnosed(&placed, &snapshot, moment.now);
     from_nothing(&placed, &snapshot, moment.now);
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     rounds.make(&placed, &snapshot, moment.now);
     report("the same, nothing changed", 50_000, || {
         let begin = Instant::now();
@@ -48,7 +48,7 @@ fn main() {
     });
     hostile(&moment);
     // Each pod in its turn, so that cheap and dear ones count alike.
-    let doctor = kpodtrace::diagnose::Doctor {
+    let doctor = kpodtrace::diagnose::Diagnoser {
         book: kpodtrace::runbook::Runbook::builtin(),
         snapshot: &snapshot,
         now: moment.now,
@@ -94,7 +94,7 @@ fn hostile(moment: &NodeView) {
     let snapshot = model.snapshot();
     report("one hostile pod placed and diagnosed", 100_000, || {
         let begin = Instant::now();
-        std::hint::black_box(NodeView::new(snapshot.clone(), &mut Rounds::default(), moment.now));
+        std::hint::black_box(NodeView::new(snapshot.clone(), &mut DiagnosisCache::default(), moment.now));
         begin.elapsed()
     });
 }
@@ -109,20 +109,20 @@ fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snap
         })
         .collect();
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
-    let placed = Rounds::default().placer.locate_all(&snapshot, moment.now);
+    let placed = DiagnosisCache::default().placer.locate_all(&snapshot, moment.now);
     (snapshot, placed)
 }
 
 /// What is found there; patterns that are needed are compiled by it.
 fn diagnosed(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
-    let findings = Rounds::default().make(placed, snapshot, now);
+    let findings = DiagnosisCache::default().make(placed, snapshot, now);
     let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
     println!("{} pods, {told} of them with a finding that is not none.*", placed.len());
 }
 
 fn from_nothing(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     report("a node of 1,000 pods from nothing", 50_000, || {
-        let mut rounds = Rounds::default();
+        let mut rounds = DiagnosisCache::default();
         let begin = Instant::now();
         rounds.make(placed, snapshot, now);
         begin.elapsed()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::{PodFacts, Snapshot};
 use kpodtrace::session::RecordedSession;
 use kpodtrace::text::Text;
@@ -35,7 +35,7 @@ fn main() {
             (facts.key.clone(), Arc::new(facts))
         })
         .collect();
-    let (mut rounds, mut now) = (Rounds::default(), moment.now);
+    let (mut rounds, mut now) = (DiagnosisCache::default(), moment.now);
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
     let mut screen = Screen { app: App::new(Theme::new(true, false), &Options::default()), painter: Painter::new() };
     screen.app.show(NodeView::new(snapshot.clone(), &mut rounds, now), "bench");

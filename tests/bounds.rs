@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::objects::limits::EVENTS_OF_ONE;
 use kpodtrace::objects::{Event, Meta, Node, ObjectReference, Pod};
@@ -77,7 +77,7 @@ fn model(pods: Vec<Pod>, nodes: Vec<Node>, all: Vec<Event>) -> Model {
 }
 
 fn moment(mut model: Model) -> NodeView {
-    NodeView::new(model.snapshot(), &mut Rounds::default(), now())
+    NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now())
 }
 
 /// The same model read from the keyframe of a recording.

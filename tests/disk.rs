@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{
     ContainerDir, Fact, Observation, PodDir, Sandbox, Sequencer, Source, SourceError, SourceState, StaticPod, Time,
@@ -63,7 +63,7 @@ impl Said {
     }
 
     fn moment(&self) -> NodeView {
-        NodeView::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
+        NodeView::new(self.snapshot(), &mut DiagnosisCache::default(), time(self.second + 100))
     }
 }
 
@@ -327,7 +327,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = NodeView::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
+    let moment = NodeView::new(snapshot, &mut DiagnosisCache::default(), kpodtrace::time::Time::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);

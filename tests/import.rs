@@ -138,7 +138,10 @@ fn an_import_has_the_content_of_its_files() {
     assert!(facts(Source::KubeletMetrics).any(
         |f| matches!(f, Fact::Scrape(s) if s.relist.as_ref().is_some_and(|r| r.count > 0) && s.version == "v1.36.2")
     ));
-    assert!(facts(Source::KubeletLog).any(|f| matches!(f, Fact::Log(l) if matches!(l.what, LogKind::Startup { .. }))));
+    assert!(
+        facts(Source::KubeletLog)
+            .any(|f| matches!(f, Fact::LogRecord(l) if matches!(l.kind(), Some(LogKind::Startup { .. }))))
+    );
     assert!(facts(Source::Spans).any(|f| matches!(f, Fact::Span(s) if s.name == "syncPod" && !s.uid.is_empty())));
     assert!(facts(Source::KubeletHealth).any(|f| matches!(f, Fact::Health(h) if h.ok)));
     assert_eq!(web.end, "2026-11-29T11:21:40.205815206Z".parse::<kpodtrace::observation::Time>().unwrap());

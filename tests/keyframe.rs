@@ -3,7 +3,7 @@
 
 mod common;
 
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::Time;
 use kpodtrace::pipeline::{Stage, StageState};
@@ -23,7 +23,7 @@ fn a_keyframe_of_the_first_version_is_read() {
     let snapshot = model.snapshot();
     let now: Time = "2026-11-29T12:41:51Z".parse().unwrap();
     assert!(snapshot.newest.unwrap() <= now);
-    let moment = NodeView::new(snapshot, &mut Rounds::default(), now);
+    let moment = NodeView::new(snapshot, &mut DiagnosisCache::default(), now);
     assert_eq!(moment.pods.len(), 42);
     assert_eq!(moment.header().node, "node-a");
     assert_eq!(moment.pleg().windows.len(), 19);

@@ -35,7 +35,7 @@ Kept
 Key
 Line
 Log
-LogOf
+LogFileKind
 Message
 NodeView
 Names

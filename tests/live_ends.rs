@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fake_runtime::{Fake, cri};
-use kpodtrace::observation::{Fact, LogEntry, LogKind, Observation, Source, SourceState};
+use kpodtrace::observation::{Fact, LogRecord, Observation, Source, SourceState};
 use kpodtrace::observe::discover::{LogDirs, Root};
 use kpodtrace::observe::logs::LastWords;
 use kpodtrace::observe::{BackOff, Clock, CriSource, CriTimings, ObservationSink, exit_channel, supervise};
@@ -114,11 +114,11 @@ impl Watch {
     }
 
     /// Facts until the source is live, or reports that it is.
-    async fn words(&mut self) -> Vec<LogEntry> {
+    async fn words(&mut self) -> Vec<LogRecord> {
         let mut entries = Vec::new();
         loop {
             match timeout(PATIENCE, self.rx.recv()).await.unwrap().unwrap().fact {
-                Fact::Log(entry) => entries.push(*entry),
+                Fact::LogRecord(entry) => entries.push(*entry),
                 Fact::Alive | Fact::SourceState(SourceState::Live { .. }) => return entries,
                 _ => {}
             }
@@ -126,12 +126,8 @@ impl Watch {
     }
 }
 
-fn short(entries: &[LogEntry]) -> Vec<(&str, &str)> {
-    let short = entries.iter().map(|e| match &e.what {
-        LogKind::Output { container, line } => (container.as_str(), line.as_str()),
-        other => panic!("{other:?}"),
-    });
-    short.collect()
+fn short(entries: &[LogRecord]) -> Vec<(&str, &str)> {
+    entries.iter().map(|record| (record.container.as_str(), record.message.as_str())).collect()
 }
 
 #[tokio::test]
@@ -168,7 +164,7 @@ async fn the_last_lines_of_each_failed_container_are_read_once() {
     let expected: Vec<(&str, String)> = (480..500).map(|n| ("other", format!("line {n}"))).collect();
     let expected: Vec<(&str, &str)> = expected.iter().map(|(c, line)| (*c, line.as_str())).collect();
     assert_eq!(short(&words), [expected.as_slice(), &[("app", "panic: three"), ("app", "panic: four")]].concat());
-    assert!(words.iter().all(|e| e.pod == "shop/web" && e.uid == "u1" && !e.severe));
+    assert!(words.iter().all(|e| e.pod == "shop/web" && e.uid == "u1" && !e.is_severe()));
     assert_eq!(words[21].at.to_rfc3339(), "2026-11-29T11:21:14Z");
     log(5, "panic: five");
     fake.set(|s| {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Observation, Source, Time};
 use kpodtrace::view::NodeView;
@@ -126,7 +126,7 @@ fn joining_only_changed_pods_gives_the_same_result() {
 #[test]
 fn any_now_is_accepted_and_no_duration_is_negative() {
     let mut model = fold(incident("2026-11-29T12:43:30Z"));
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let end: Time = "2026-11-29T12:43:30Z".parse().unwrap();
     let hours = [0, -1, 1, -24 * 400, 24 * 400, -24 * 365 * 100, 24 * 365 * 100];
     for now in hours.map(|h| end + kpodtrace::time::TimeDelta::hours(h)).into_iter().chain([Time::MIN, Time::MAX]) {

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{capture, fact, moment_of, with};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::objects::{Quantity, Resource};
 use kpodtrace::observation::{Observation, Sequencer, Source, Time};
@@ -130,10 +130,10 @@ fn without_settings_the_defaults_are_assumed_and_said_to_be() {
     let now = at("12:00:00");
     let (source, kind, value) = vitals(300, 50);
     model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact: fact(kind, value) });
-    let view = NodeDetail::new(&NodeView::new(model.snapshot(), &mut Rounds::default(), now));
+    let view = NodeDetail::new(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now));
     assert_eq!(view.thresholds.len(), 5);
     assert!(view.thresholds.iter().all(|t| t.assumed));
-    let late = NodeView::new(model.snapshot(), &mut Rounds::default(), now + TimeDelta::seconds(60));
+    let late = NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now + TimeDelta::seconds(60));
     assert!(NodeDetail::new(&late).memory.is_none(), "an old look says nothing of now");
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kpodtrace::container_log::{LogCommand, LogUpdate};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::observe::discover::Root;
@@ -421,7 +421,7 @@ fn child_that_panics() {
             thread::spawn(|| panic!("a source is broken")).join().is_ok()
         }
         fn moment(&mut self) -> NodeView {
-            NodeView::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
+            NodeView::new(Model::default().snapshot(), &mut DiagnosisCache::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)
@@ -454,7 +454,7 @@ fn child_that_never_has_done() {
                 std::hint::spin_loop();
             }
             self.quick = self.quick.saturating_sub(1);
-            NodeView::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
+            NodeView::new(Model::default().snapshot(), &mut DiagnosisCache::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)
@@ -547,7 +547,7 @@ fn child_that_shows_a_log() {
             false
         }
         fn moment(&mut self) -> NodeView {
-            NodeView::new(self.model.snapshot(), &mut Rounds::default(), kpodtrace::time::Time::now())
+            NodeView::new(self.model.snapshot(), &mut DiagnosisCache::default(), kpodtrace::time::Time::now())
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_secs(1)

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kpodtrace::model::EVENTS_KEPT;
-use kpodtrace::observation::{Fact, LogKind, Observation, Sequencer, Source, Time};
+use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::record::{RecordHeader, RecordReader, RecordWriter};
 use kpodtrace::session::{RecordedSession, write_recording};
 use kpodtrace::time::TimeDelta;
@@ -102,9 +102,8 @@ fn last_tick(path: &Path) -> Option<usize> {
     let mut last = None;
     for index in 0..reader.frames().len() {
         for observation in reader.frame(index).unwrap().observations() {
-            if let Fact::Log(entry) = observation.fact
-                && let LogKind::Other { message } = entry.what
-                && let Some((_, rest)) = message.split_once("tick ")
+            if let Fact::LogRecord(record) = observation.fact
+                && let Some((_, rest)) = record.message.split_once("tick ")
             {
                 last = last.max(rest.split_once('!').and_then(|(n, _)| n.parse().ok()));
             }

@@ -139,7 +139,7 @@ fn no_command_prints_a_secret_and_disruptive_steps_are_marked() {
             }
             // Quoted parts are data.
             let outside: String = run.split('\'').step_by(2).collect();
-            if disrupts.is_match(&outside) && step.effect == Effect::Looks && !run.contains("--dry-run") {
+            if disrupts.is_match(&outside) && step.effect == Effect::ReadOnly && !run.contains("--dry-run") {
                 wrong.push(format!("{}: changes something and does not say so: {run}", cause.id));
             }
         }

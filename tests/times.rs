@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Time};
 use kpodtrace::report;
@@ -143,7 +143,7 @@ fn objects() -> (Value, Vec<String>) {
 fn any_time_and_number_in_an_object_is_accepted() {
     let (document, all) = objects();
     assert!(all.len() >= 50, "{all:?}");
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     for (i, pointer) in all.iter().enumerate() {
         for choice in 0..4 {
             let mut document = document.clone();
@@ -207,7 +207,7 @@ proptest! {
         let mut model = Model::default();
         mutated(&picks).into_iter().for_each(|o| model.apply(o));
         let json = serde_json::to_string(&model).unwrap();
-        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now(at)));
         let mut again: Model = serde_json::from_str(&json).unwrap();
         again.reindex();
         prop_assert!(again.snapshot().pods == model.snapshot().pods);
@@ -223,13 +223,13 @@ proptest! {
         let file = File::new("objects.json", &document.to_string());
         let mut model = Model::default();
         common::imported(&file.0).observations.into_iter().for_each(|o| model.apply(o));
-        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), now(at)));
     }
 }
 
 #[test]
 fn any_value_in_an_observation_is_accepted() {
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     for line in 0..LINES.lines().count() {
         for choice in 0..3 {
             let mut model = Model::default();

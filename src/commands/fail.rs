@@ -91,7 +91,7 @@ impl From<RunbookError> for Failure {
     fn from(error: RunbookError) -> Self {
         let fix = match &error {
             RunbookError::Read { .. } => "check the path and its permissions",
-            RunbookError::Refused(_) => "fix that line; `kpodtrace runbook check DIR` checks the files",
+            RunbookError::InvalidFile(_) => "fix that line; `kpodtrace runbook check DIR` checks the files",
         };
         Self { what: error.to_string(), fix: fix.into(), code: USAGE, silent: false }
     }

@@ -1,5 +1,4 @@
-//! Owns the sorting of error texts, which come where an answer was expected, into kinds of failure.
-//! It must not decide what to do about a failure beyond the one line that says so.
+//! Sorts the error texts of a request into kinds of failure.
 
 use std::borrow::Cow;
 
@@ -9,38 +8,38 @@ use crate::observation::{ErrorKind, SourceError};
 /// Longest part of an error text that is kept, in characters.
 const MAX_ERROR: usize = 600;
 
-/// The failure that `body` tells of, when `tried` was tried.
+/// The failure in the response `body` to the request `tried`.
 pub fn failure(tried: &str, body: &str) -> SourceError {
     let kind = failure_kind(body);
     let body = last_message(body.trim());
     let body = body.trim();
-    let body: String = if body.is_empty() { "no answer".into() } else { body.chars().take(MAX_ERROR).collect() };
+    let body: String = if body.is_empty() { "no response".into() } else { body.chars().take(MAX_ERROR).collect() };
     let fix = if body.starts_with("Authorization error") {
-        "the kubelet could not ask the API server whether this is allowed; it answers again once the API server does"
+        "the kubelet could not authorize the request with the API server; check the API server"
     } else {
         ""
     };
     SourceError { tried: joined(tried, &body).into(), kind, fix: fix.into() }
 }
 
-/// Tools that log in logfmt say several things before they give up; the last is the reason.
+/// Tools that log in logfmt write several lines before they exit; the last error is the reason.
 fn last_message(body: &str) -> Cow<'_, str> {
     let begin = body.rfind("level=error msg=").or_else(|| body.rfind("level=fatal msg="));
     let message = begin.and_then(|at| go_unquote(body.get(at..)?.split_once("msg=")?.1));
     message.map_or(Cow::Borrowed(body), |(message, _)| Cow::Owned(message))
 }
 
-/// The kind of failure that an error text tells of; an empty one is no answer at all.
+/// The kind of failure of an error text; an empty text means that there was no response.
 pub fn failure_kind(body: &str) -> ErrorKind {
     let lower = body.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+    let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
     if body.trim().is_empty() {
         ErrorKind::Unreachable
-    } else if says(&["timed out", "timeout", "deadlineexceeded", "deadline exceeded"]) {
+    } else if has(&["timed out", "timeout", "deadlineexceeded", "deadline exceeded"]) {
         ErrorKind::Timeout
-    } else if says(&["unauthorized", "forbidden", "permission denied", "authorization error"]) {
+    } else if has(&["unauthorized", "forbidden", "permission denied", "authorization error"]) {
         ErrorKind::Denied
-    } else if says(&["refused", "unavailable", "no such file", "connection error", "reset by peer", "unreachable"]) {
+    } else if has(&["refused", "unavailable", "no such file", "connection error", "reset by peer", "unreachable"]) {
         ErrorKind::Unreachable
     } else if body.trim_start().starts_with(['{', '[', '<']) {
         ErrorKind::Malformed

@@ -1,68 +1,56 @@
-//! Owns klog's two formats, text and JSON, and the joining of records that span several lines.
-//! It must not know what a message means.
+//! klog's two formats, text and JSON, and the joining of records that span several lines.
 
 use crate::time::ClockTime;
 use serde_json::{Map, Value};
 
 use super::go_unquote;
-use crate::observation::Time;
+use crate::observation::{LogLevel, Time};
 
-/// Longest joined record in bytes; lines beyond are dropped.
+/// Longest joined record in bytes; further lines are dropped.
 const MAX_RECORD: usize = 64 * 1024;
 
-/// Level of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// `I`.
-    Info,
-    /// `W`.
-    Warning,
-    /// `E`.
-    Error,
-    /// `F`.
-    Fatal,
-}
-
-/// One record, still foreign text.
+/// One record, not yet sanitized or redacted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// The time in the line; text lines carry no year and no zone and are taken as UTC.
+pub struct KlogRecord {
+    /// The time in the line; text lines have no year and no zone and are read as UTC.
     pub at: Time,
-    /// Level; JSON records have none: those without a `v` are errors.
-    pub severity: Severity,
+    /// Level; JSON records have none: those without `v` are errors.
+    pub level: LogLevel,
+    /// Source file and line number, such as `kubelet.go:2724`.
+    pub location: String,
     /// The message, unquoted.
     pub message: String,
     /// Keys with their values: strings unquoted, everything else as printed.
     pub values: Vec<(String, String)>,
 }
 
-impl Record {
-    /// The value of a key; empty when the record has none.
+impl KlogRecord {
+    /// The value of a key; empty if the record does not have the key.
     pub fn value(&self, key: &str) -> &str {
         self.values.iter().find(|(k, _)| k == key).map_or("", |(_, v)| v)
     }
 }
 
-/// Joins lines to records: a record goes on until the next line that begins one.
+/// Joins lines to records: a record continues until the next line that starts one.
 ///
-/// `T` is carried along from a record's first line: the time of its receipt, or nothing.
+/// `T` is kept from a record's first line, such as the time of its receipt.
 #[derive(Debug)]
 pub struct Joiner<T> {
     open: Option<(T, String)>,
-    stray: u64,
 }
 
 impl<T> Default for Joiner<T> {
     fn default() -> Self {
-        Self { open: None, stray: 0 }
+        Self { open: None }
     }
 }
 
 impl<T> Joiner<T> {
-    /// Takes the next line; gives back the record before, once it is known to be complete.
+    /// Takes the next line; returns the previous record once it is complete. A line that starts no record while none is open
+    /// is dropped.
     pub fn push(&mut self, tag: T, line: &str) -> Option<(T, String)> {
         let line = without_component(line.strip_suffix('\r').unwrap_or(line));
-        if begins_record(line) {
+        if starts_record(line) || starts_crash(line) {
             return self.open.replace((tag, line.to_owned()));
         }
         match &mut self.open {
@@ -70,34 +58,33 @@ impl<T> Joiner<T> {
                 record.push('\n');
                 record.push_str(line);
             }
-            Some(_) => {}
-            None if line.trim().is_empty() => {}
-            None => self.stray += 1,
+            _ => {}
         }
         None
     }
 
-    /// Takes the record that is still open: at the end, or when nothing has come for a while.
+    /// Takes the open record: at the end, or after a pause.
     pub fn take(&mut self) -> Option<(T, String)> {
         self.open.take()
     }
 
-    /// Lines that belong to no record.
-    pub fn stray(&self) -> u64 {
-        self.stray
+    /// A line pushed next may continue a record.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 }
 
-/// MicroShift runs all of Kubernetes in one process and says before each line which part of it speaks.
-fn without_component(line: &str) -> &str {
+/// Removes the name of the component, which MicroShift (all of Kubernetes in one process) writes before each line.
+pub(super) fn without_component(line: &str) -> &str {
     let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-?".contains(&b));
     match line.split_once(' ') {
-        Some((word, rest)) if !word.is_empty() && is_word(word) && begins_record(rest) => rest,
+        Some((word, rest)) if !word.is_empty() && is_word(word) && starts_record(rest) => rest,
         _ => line,
     }
 }
 
-fn begins_record(line: &str) -> bool {
+/// The line starts a klog record.
+pub(super) fn starts_record(line: &str) -> bool {
     match line.as_bytes() {
         [b'I' | b'W' | b'E' | b'F', a, b, c, d, b' ', _, _, b':', ..] => {
             [a, b, c, d].into_iter().all(u8::is_ascii_digit)
@@ -106,24 +93,29 @@ fn begins_record(line: &str) -> bool {
     }
 }
 
+/// The line starts the stack trace of a Go program that crashes: the trace must not become part of the previous record.
+pub(super) fn starts_crash(line: &str) -> bool {
+    ["panic: ", "fatal error: "].iter().any(|start| line.starts_with(start))
+}
+
 /// Reads one record of either format. The year is the one that puts a text line nearest to `reference`.
-pub fn klog(record: &str, reference: Time) -> Option<Record> {
+pub fn klog(record: &str, reference: Time) -> Option<KlogRecord> {
     if record.starts_with('{') { json(record) } else { text(record, reference) }
 }
 
-fn text(record: &str, reference: Time) -> Option<Record> {
+fn text(record: &str, reference: Time) -> Option<KlogRecord> {
     let (head, body) = record.split_once(']')?;
     let body = body.strip_prefix(' ').unwrap_or(body);
     let mut head = head.split_whitespace();
-    let (level, time, thread, _file) = (head.next()?, head.next()?, head.next()?, head.next()?);
+    let (level, time, thread, location) = (head.next()?, head.next()?, head.next()?, head.next()?);
     if head.next().is_some() || !thread.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let severity = match level.get(..1)? {
-        "I" => Severity::Info,
-        "W" => Severity::Warning,
-        "E" => Severity::Error,
-        "F" => Severity::Fatal,
+    let level_of = match level.get(..1)? {
+        "I" => LogLevel::Info,
+        "W" => LogLevel::Warning,
+        "E" => LogLevel::Error,
+        "F" => LogLevel::Fatal,
         _ => return None,
     };
     let (month, day) = (level.get(1..3)?.parse().ok()?, level.get(3..)?.parse().ok()?);
@@ -133,7 +125,7 @@ fn text(record: &str, reference: Time) -> Option<Record> {
         Some((message, rest)) if rest.is_empty() || rest.starts_with([' ', '\n']) => (message, key_values(rest)),
         _ => (body.trim_end().to_owned(), Vec::new()),
     };
-    Some(Record { at, severity, message, values })
+    Some(KlogRecord { at, level: level_of, location: location.to_owned(), message, values })
 }
 
 fn nearest(month: u32, day: u32, time: ClockTime, reference: Time) -> Option<Time> {
@@ -146,7 +138,7 @@ fn nearest(month: u32, day: u32, time: ClockTime, reference: Time) -> Option<Tim
 
 fn key_values(mut rest: &str) -> Vec<(String, String)> {
     let mut values = Vec::new();
-    // A bracket without an end is looked for to the end of the record, so only once: a second time would take quadratic time.
+    // A search for the end of an unclosed bracket reads the whole record: only once, else the time would be quadratic.
     let mut is_cut = false;
     loop {
         rest = rest.trim_start_matches([' ', '\n']);
@@ -190,7 +182,7 @@ fn lines_value(s: &str) -> (String, &str) {
     (value, rest)
 }
 
-/// End of the bracketed value at the beginning of `s`; brackets inside of strings do not count.
+/// End of the bracketed value at the start of `s`; brackets inside strings do not count.
 fn balanced(s: &str) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (i, b) in s.bytes().enumerate() {
@@ -212,17 +204,18 @@ fn balanced(s: &str) -> Option<usize> {
     None
 }
 
-fn json(record: &str) -> Option<Record> {
+fn json(record: &str) -> Option<KlogRecord> {
     let mut fields: Map<String, Value> = serde_json::from_str(record).ok()?;
     let millis = fields.remove("ts")?.as_f64()?;
     let at = Time::from_unix_seconds(millis / 1000.0)?;
     let message = fields.remove("msg")?.as_str()?.to_owned();
-    let severity = if fields.remove("v").is_some() { Severity::Info } else { Severity::Error };
+    let level = if fields.remove("v").is_some() { LogLevel::Info } else { LogLevel::Error };
+    let location = fields.remove("caller").map(plain).unwrap_or_default();
     let values = fields.into_iter().map(|(key, value)| (key, plain(value))).collect();
-    Some(Record { at, severity, message, values })
+    Some(KlogRecord { at, level, location, message, values })
 }
 
-/// An object reference becomes what the text format prints for it.
+/// A value as the text format prints it: an object reference becomes `namespace/name`.
 fn plain(value: Value) -> String {
     match value {
         Value::String(s) => s,
@@ -244,7 +237,7 @@ mod tests {
         s.parse().unwrap()
     }
 
-    fn read(record: &str) -> Record {
+    fn read(record: &str) -> KlogRecord {
         klog(record, at("2026-11-29T12:00:00Z")).unwrap()
     }
 
@@ -262,7 +255,8 @@ mod tests {
         let r = read(
             r#"E1129 12:38:41.056818    5788 k.go:1004] "Unhandled \"Error\"" err="a \"b\"\nc" n=5 pods=["s/a","s/b c"] event={"ID":"u","x":"} \" ="} end=true"#,
         );
-        assert_eq!((r.at, r.severity), (at("2026-11-29T12:38:41.056818Z"), Severity::Error));
+        assert_eq!((r.at, r.level), (at("2026-11-29T12:38:41.056818Z"), LogLevel::Error));
+        assert_eq!(r.location, "k.go:1004");
         assert_eq!(r.message, "Unhandled \"Error\"");
         assert_eq!((r.value("err"), r.value("n")), ("a \"b\"\nc", "5"));
         assert_eq!(r.value("pods"), r#"["s/a","s/b c"]"#);
@@ -271,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_component_before_a_line_of_microshift_is_no_part_of_it() {
+    fn the_component_before_a_line_of_microshift_is_removed() {
         let line = "E1129 18:01:35.200065     176 kubelet.go:3531] \"Unable to register mirror pod\" node=\"n\"";
         for before in ["kubelet", "kube-apiserver", "???"] {
             let mut joiner = Joiner::default();
@@ -289,12 +283,11 @@ mod tests {
         let mut records: Vec<(usize, String)> =
             raw.split('\n').enumerate().filter_map(|(i, l)| joiner.push(i, l)).collect();
         records.extend(joiner.take());
-        assert_eq!(joiner.stray(), 1);
         assert_eq!(records.iter().map(|r| r.0).collect::<Vec<_>>(), vec![1, 7, 10]);
         let first = read(&records[0].1);
         assert_eq!((first.value("output"), first.value("err"), first.value("last")), ("one\ntwo > x", "three", "z"));
         assert_eq!(read(&records[1].1).message, "Mount failed: exit status 32\nMounting command: mount");
-        assert_eq!((read(&records[2].1).severity, &*read(&records[2].1).message), (Severity::Warning, "[core] bye"));
+        assert_eq!((read(&records[2].1).level, &*read(&records[2].1).message), (LogLevel::Warning, "[core] bye"));
     }
 
     #[test]
@@ -313,9 +306,10 @@ mod tests {
             r#"{"ts":1733000000000.125,"caller":"kubelet/kubelet.go:2500","msg":"SyncLoop ADD","v":2,"source":"api","pod":{"name":"a","namespace":"ns"},"pods":[{"name":"a","namespace":"ns"}]}"#,
         );
         assert_eq!(r.at, at("2024-11-30T20:53:20.000125Z"));
-        assert_eq!((r.severity, r.value("source"), r.value("pod")), (Severity::Info, "api", "ns/a"));
+        assert_eq!((r.level, r.value("source"), r.value("pod")), (LogLevel::Info, "api", "ns/a"));
+        assert_eq!(r.location, "kubelet/kubelet.go:2500");
         assert_eq!(r.value("pods"), r#"[{"name":"a","namespace":"ns"}]"#);
         let e = read(r#"{"ts":1733000000000,"msg":"Error syncing pod, skipping","err":"x"}"#);
-        assert_eq!((e.severity, e.value("err")), (Severity::Error, "x"));
+        assert_eq!((e.level, e.value("err")), (LogLevel::Error, "x"));
     }
 }

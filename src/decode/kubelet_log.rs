@@ -1,137 +1,63 @@
-//! Owns what the kubelet's log messages mean to the pipeline, matched on the message alone.
-//! It must not look at file names, line numbers or keys that no field holds.
+//! Lines of the kubelet's log as observations: fields, pod and UID. File names and line numbers are not matched.
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::joined;
-use super::klog::{Record, Severity};
-use crate::observation::{LogEntry, LogKind};
+use super::klog::KlogRecord;
+use super::relevance::is_relevant;
+use crate::observation::LogRecord;
 use crate::text::Text;
-use crate::time::parse_duration_seconds;
 
-/// The entries of one record: several for a `SyncLoop ADD` of several pods, none for a line of level I that means nothing.
-pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
-    let err = record.value("err");
-    let each = |kind: &dyn Fn() -> LogKind| {
-        pods(record.value("pods")).into_iter().map(|pod| entry(record, pod, Text::default(), kind())).collect()
-    };
-    let text = |key: &str| Text::name(record.value(key));
-    let what = match record.message.as_str() {
-        "SyncLoop ADD" => return each(&|| LogKind::PodSeen { source: text("source") }),
-        "SyncLoop DELETE" => return each(&|| LogKind::PodDelete),
-        "SyncLoop REMOVE" => return each(&|| LogKind::PodRemove),
-        "Pod admission denied" => {
-            Some(LogKind::AdmissionDenied { reason: text("reason"), message: record.value("message").into() })
-        }
-        "Creating PodSandbox for pod" => Some(LogKind::SandboxCreating),
-        "Failed to create sandbox for pod" => Some(LogKind::SandboxFailed { error: err.into() }),
-        "Error syncing pod, skipping" => Some(LogKind::SyncError { error: err.into() }),
-        "Observed pod startup duration" => startup(record),
-        "Killing container with a grace period" => Some(LogKind::Killing {
-            container: text("containerName"),
-            grace_s: record.value("gracePeriod").parse().unwrap_or_default(),
-        }),
-        "Generic (PLEG): container finished" => record
-            .value("exitCode")
-            .parse()
-            .ok()
-            .map(|exit_code| LogKind::ContainerFinished { container: text("containerID"), exit_code }),
-        "SyncLoop (PLEG): event for pod" => return pleg_event(record).into_iter().collect(),
-        "Skipping pod synchronization" => Some(LogKind::LoopBlocked { error: err.into() }),
-        "GenericPLEG: Unable to retrieve pods"
-        | "GenericPLEG: Unable to retrieve pod"
-        | "Event channel is full, discard this relist() cycle event" => {
-            Some(LogKind::PlegTrouble { error: joined(&record.message, err).into() })
-        }
-        _ => None,
-    };
-    let severe = record.severity != Severity::Info;
-    let what = match what {
-        None if severe => LogKind::Other { message: joined(&record.message, err).into() },
-        None => return Vec::new(),
-        Some(what) => what,
-    };
+/// The lines that are kept of one record: none if it is not relevant, several for a `SyncLoop ADD` of several pods.
+pub fn kubelet_records(record: &KlogRecord) -> Vec<LogRecord> {
+    if !is_relevant(record) {
+        return Vec::new();
+    }
+    if matches!(record.message.as_str(), "SyncLoop ADD" | "SyncLoop DELETE" | "SyncLoop REMOVE") {
+        let line = LogRecord { fields: Vec::new(), ..line(record) }.with("source", record.value("source"));
+        return pods(record.value("pods")).into_iter().map(|pod| LogRecord { pod, ..line.clone() }).collect();
+    }
+    let (pod, uid) = subject(record);
+    vec![LogRecord { pod, uid, ..line(record) }]
+}
+
+fn line(record: &KlogRecord) -> LogRecord {
+    let line = LogRecord::new(record.at, record.level, record.message.as_str());
+    let line = LogRecord { location: Text::name(&record.location), ..line };
+    let own = |(key, _): &&(String, String)| !matches!(key.as_str(), "pod" | "podUID" | "podID" | "logger");
+    record.values.iter().filter(own).fold(line, |line, (key, value)| line.with(key, value))
+}
+
+/// Pod and UID: of the keys, else named in the message or in the error.
+fn subject(record: &KlogRecord) -> (Text, Text) {
     let (mut pod, mut uid) = (pod_name(record.value("pod")), uid(record));
-    if matches!(what, LogKind::Other { .. }) {
-        let found = named_in(&record.message).or_else(|| named_in(err)).unwrap_or_default();
-        if pod.is_empty() && (uid.is_empty() || uid == found.1) {
-            pod = found.0;
+    let quoted = || Some(record.message.split_once("pod=\"")?.1.split_once('"')?.0);
+    if pod.is_empty() {
+        pod = pod_name(quoted().unwrap_or_default());
+    }
+    if pod.is_empty() || uid.is_empty() {
+        let named = named_in(&record.message).or_else(|| named_in(record.value("err"))).unwrap_or_default();
+        if pod.is_empty() && (uid.is_empty() || uid == named.1) {
+            pod = named.0;
         }
         if uid.is_empty() {
-            uid = found.1;
+            uid = named.1;
         }
     }
-    vec![entry(record, pod, uid, what)]
+    (pod, uid)
 }
 
-/// The entries of one record, with those of level I that mean nothing to the pipeline: for a log that someone chose to send.
-pub fn every_kubelet_entry(record: &Record) -> Vec<LogEntry> {
-    let mut entries = kubelet_entries(record);
-    // What the keys say is part of such a line; an error stands behind the message already.
-    let shown = |(key, value): &&(String, String)| {
-        !matches!(key.as_str(), "err" | "pod" | "podUID" | "pods" | "logger") && !value.is_empty()
-    };
-    let keys: Vec<String> = record.values.iter().filter(shown).map(|(key, value)| format!("{key}={value}")).collect();
-    let whole = || {
-        let head = joined(&record.message, record.value("err"));
-        Text::from(if keys.is_empty() { head } else { format!("{head} {}", keys.join(" ")) })
-    };
-    if entries.is_empty() {
-        let found = named_in(&record.message).or_else(|| named_in(record.value("err"))).unwrap_or_default();
-        let inside = || Some(record.message.split_once("pod=\"")?.1.split_once('"')?.0);
-        let by_key = pod_name(record.value("pod"));
-        let by_key = if by_key.is_empty() { pod_name(inside().unwrap_or_default()) } else { by_key };
-        let pod = if by_key.is_empty() { found.0 } else { by_key };
-        let own = uid(record);
-        entries.push(entry(
-            record,
-            pod,
-            if own.is_empty() { found.1 } else { own },
-            LogKind::Other { message: whole().into() },
-        ));
-    } else if let [LogEntry { what: LogKind::Other { message }, .. }] = entries.as_mut_slice() {
-        *message = whole().into();
-    } else if let [LogEntry { what: LogKind::AdmissionDenied { reason, message }, .. }] = entries.as_mut_slice()
-        && message.is_empty()
-    {
-        (*reason, *message) = (reason.clone(), keys.join(" ").into());
+fn uid(record: &KlogRecord) -> Text {
+    let by_key = ["podUID", "podID"].into_iter().map(|key| record.value(key)).find(|value| !value.is_empty());
+    if let Some(uid) = by_key {
+        return Text::name(uid);
     }
-    entries
+    // A PLEG event names the pod's UID in its `ID`.
+    let event = record.value("event");
+    let event: Option<Value> = (!event.is_empty()).then(|| serde_json::from_str(event).ok()).flatten();
+    event.and_then(|event| Some(Text::name(event.get("ID")?.as_str()?))).unwrap_or_default()
 }
 
-fn entry(record: &Record, pod: Text, uid: Text, what: LogKind) -> LogEntry {
-    LogEntry { at: record.at, severe: record.severity != Severity::Info, pod, uid, what }
-}
-
-fn startup(record: &Record) -> Option<LogKind> {
-    let e2e_s = parse_duration_seconds(record.value("podStartE2EDuration"))?;
-    let slo = record.value("podStartSLOduration");
-    let slo_s = slo.parse().ok().or_else(|| parse_duration_seconds(slo)).filter(|s: &f64| s.is_finite())?;
-    Some(LogKind::Startup { e2e_s, slo_s })
-}
-
-fn pleg_event(record: &Record) -> Option<LogEntry> {
-    #[derive(Deserialize)]
-    struct Event {
-        #[serde(rename = "ID")]
-        id: Text,
-        #[serde(rename = "Type")]
-        kind: Text,
-        #[serde(rename = "Data", default)]
-        data: Value,
-    }
-    let event: Event = serde_json::from_str(record.value("event")).ok()?;
-    let id = event.data.as_str().map(Text::name).unwrap_or_default();
-    Some(entry(record, pod_name(record.value("pod")), event.id, LogKind::PlegEvent { event: event.kind, id }))
-}
-
-fn uid(record: &Record) -> Text {
-    let by_key = record.value("podUID");
-    Text::name(if by_key.is_empty() { record.value("podID") } else { by_key })
-}
-
-/// Only what has a namespace names a pod; some lines print the bare name.
+/// A pod with its namespace; some lines print the bare name, which names no pod.
 fn pod_name(value: &str) -> Text {
     if value.contains('/') { Text::name(value) } else { Text::default() }
 }
@@ -152,10 +78,10 @@ fn pods(list: &str) -> Vec<Text> {
     list.split([' ', ',']).map(|p| p.trim_matches('"')).filter(|p| p.contains('/')).map(Text::name).collect()
 }
 
-/// Longest UID in bytes: a UUID (RFC 9562, 4).
+/// Longest UID in bytes: a UUID (RFC 9562, section 4).
 const LONGEST_UID: usize = 36;
 
-/// Pod and UID that are named inside of a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`, which may be escaped.
+/// Pod and UID in a message: `name_namespace(uid)`, `podName:uid nodeName:`, `(UID: "uid")`, which may be escaped.
 fn named_in(message: &str) -> Option<(Text, Text)> {
     for (open, _) in message.match_indices('(') {
         let Some((before, after)) = message.get(..open).zip(message.get(open + 1..)) else { continue };
@@ -187,14 +113,14 @@ fn is_uid(s: &str) -> bool {
 mod tests {
     use super::*;
     use crate::decode::klog;
-    use crate::observation::Time;
+    use crate::observation::{LogKind, LogLevel, Time};
 
-    fn read(line: &str) -> Vec<LogEntry> {
+    fn read(line: &str) -> Vec<LogRecord> {
         let at: Time = "2026-11-29T12:00:00Z".parse().unwrap();
-        kubelet_entries(&klog(line, at).unwrap())
+        kubelet_records(&klog(line, at).unwrap())
     }
 
-    fn one(level: char, rest: &str) -> LogEntry {
+    fn one(level: char, rest: &str) -> LogRecord {
         let mut all = read(&format!("{level}1129 12:38:26.828499    5788 any.go:1] {rest}"));
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
@@ -202,9 +128,9 @@ mod tests {
 
     #[test]
     fn many_brackets_take_linear_time() {
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         assert_eq!(named_in(&format!("{}x)", "(".repeat(500_000))), None);
-        assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
         let uid = "dcd23517-deb7-4135-8a25-e4d5a2f471c1";
         let found = named_in(&format!("((no) (longer than any uid, which is {uid}) web_shop({uid})")).unwrap();
         assert_eq!((found.0.as_str(), found.1.as_str()), ("shop/web", uid));
@@ -218,57 +144,80 @@ mod tests {
             let got = read(&format!(
                 r#"I1129 12:38:26.828499    5788 kubelet.go:2724] "SyncLoop ADD" source="api" pods={list}"#
             ));
-            assert_eq!(got.iter().map(|e| e.pod.as_str()).collect::<Vec<_>>(), vec!["s/a", "s/b"]);
-            assert!(got.iter().all(|e| e.what == LogKind::PodSeen { source: "api".into() } && !e.severe));
+            assert_eq!(got.iter().map(|line| line.pod.as_str()).collect::<Vec<_>>(), vec!["s/a", "s/b"]);
+            let seen = Some(LogKind::PodSeen { source: "api".into() });
+            assert!(got.iter().all(|line| line.kind() == seen && !line.is_severe()));
         }
         let json = r#"{"ts":1733000000000.123,"msg":"SyncLoop REMOVE","v":2,"source":"api","pods":[{"name":"a","namespace":"ns"}]}"#;
-        assert_eq!((read(json)[0].pod.as_str(), &read(json)[0].what), ("ns/a", &LogKind::PodRemove));
+        assert_eq!((read(json)[0].pod.as_str(), read(json)[0].kind()), ("ns/a", Some(LogKind::PodRemove)));
     }
 
     #[test]
     fn each_kind() {
-        let e = one(
+        let kind = |line: &LogRecord| line.kind().unwrap();
+        let line = one(
             'I',
             r#""Observed pod startup duration" pod="s/a" podStartSLOduration=1.5 podStartE2EDuration="1m2.5s""#,
         );
-        assert_eq!(e.what, LogKind::Startup { e2e_s: 62.5, slo_s: 1.5 });
-        let e = one(
+        assert_eq!(kind(&line), LogKind::Startup { e2e_s: 62.5, slo_s: 1.5 });
+        let line = one(
             'I',
             r#""Killing container with a grace period" pod="s/a" podUID="u" containerName="app" containerID="containerd://1" gracePeriod=2"#,
         );
-        assert_eq!((e.uid.as_str(), e.what), ("u", LogKind::Killing { container: "app".into(), grace_s: 2 }));
-        let e = one('I', r#""Generic (PLEG): container finished" podID="u" containerID="c" exitCode=137"#);
-        assert_eq!(
-            (e.uid.as_str(), e.what),
-            ("u", LogKind::ContainerFinished { container: "c".into(), exit_code: 137 })
-        );
-        let e = one(
+        assert_eq!((line.uid.as_str(), kind(&line)), ("u", LogKind::Killing { container: "app".into(), grace_s: 2 }));
+        let line = one('I', r#""Generic (PLEG): container finished" podID="u" containerID="c" exitCode=137"#);
+        let finished = LogKind::ContainerFinished { container: "c".into(), exit_code: 137 };
+        assert_eq!((line.uid.as_str(), kind(&line)), ("u", finished));
+        let line = one(
             'I',
             r#""SyncLoop (PLEG): event for pod" pod="s/a" event={"ID":"u","Type":"ContainerStarted","Data":"c"}"#,
         );
-        assert_eq!((e.pod.as_str(), e.uid.as_str()), ("s/a", "u"));
-        assert_eq!(e.what, LogKind::PlegEvent { event: "ContainerStarted".into(), id: "c".into() });
-        let e = one('E', r#""Skipping pod synchronization" err="[container runtime is down, PLEG is not healthy]""#);
-        assert!(e.severe && matches!(e.what, LogKind::LoopBlocked { .. }));
-        let e =
+        assert_eq!((line.pod.as_str(), line.uid.as_str()), ("s/a", "u"));
+        assert_eq!(kind(&line), LogKind::PlegEvent { event: "ContainerStarted".into(), id: "c".into() });
+        let line = one('E', r#""Skipping pod synchronization" err="[container runtime is down, PLEG is not healthy]""#);
+        assert!(line.is_severe() && matches!(kind(&line), LogKind::LoopBlocked { .. }));
+        let line =
             one('I', r#""Pod admission denied" podUID="u" pod="s/a" reason="OutOfcpu" message="m" operation="add""#);
-        assert_eq!(e.what, LogKind::AdmissionDenied { reason: "OutOfcpu".into(), message: "m".into() });
-        let e = one('E', r#""GenericPLEG: Unable to retrieve pods" err="x""#);
-        assert_eq!(e.what, LogKind::PlegTrouble { error: "GenericPLEG: Unable to retrieve pods: x".into() });
+        assert_eq!(kind(&line), LogKind::AdmissionDenied { reason: "OutOfcpu".into(), message: "m".into() });
+        assert_eq!(line.text(), "Pod admission denied: OutOfcpu: m");
+        let line = one('E', r#""GenericPLEG: Unable to retrieve pods" err="x""#);
+        assert_eq!(kind(&line), LogKind::PlegTrouble { error: "GenericPLEG: Unable to retrieve pods: x".into() });
     }
 
     #[test]
-    fn others_only_when_severe_and_with_the_pod_they_name() {
-        assert!(read(r#"I1129 12:38:26.828499    5788 a.go:1] "Probe failed" pod="s/a""#).is_empty());
-        let e = one(
+    fn a_line_keeps_level_location_message_and_fields() {
+        let line =
+            one('W', r#""Probe failed" probeType="Readiness" pod="s/a" podUID="u" containerName="app" err="x y" n=3"#);
+        assert_eq!(
+            (line.level, line.location.as_str(), line.message.as_str()),
+            (LogLevel::Warning, "any.go:1", "Probe failed")
+        );
+        assert_eq!((line.field("probeType"), line.field("err"), line.field("n")), ("Readiness", "x y", "3"));
+        assert_eq!(line.field("probe"), "", "a part of a key is not the key");
+        assert_eq!(line.text(), "Probe failed: x y probeType=Readiness containerName=app n=3");
+    }
+
+    #[test]
+    fn a_credential_in_a_field_is_redacted_by_its_key() {
+        let line = one('E', r#""x" password="hunter2-and-more" err="y""#);
+        assert!(!format!("{line:?} {}", line.text()).contains("hunter2"), "{line:?}");
+    }
+
+    #[test]
+    fn level_i_only_where_it_reports_a_failure_or_its_end_and_each_with_the_pod_it_names() {
+        assert!(read(r#"I1129 12:38:26.828499    5788 a.go:1] "Syncing pod" pod="s/a""#).is_empty());
+        assert!(read(r#"I1129 12:38:26.828499    5788 a.go:1] "Status" pod="s/a" status="Error""#).is_empty());
+        assert_eq!(one('I', r#""Probe failed" pod="s/a""#).pod, "s/a");
+        assert_eq!(one('I', r#""SyncLoop (probe)" probe="readiness" status="ready" pod="s/a""#).pod, "s/a");
+        let line = one(
             'E',
             &format!(r#""Unhandled Error" err="failed; Skipping pod \"init-fail_s-init({UID})\"" logger="x""#),
         );
-        assert_eq!((e.pod.as_str(), e.uid.as_str()), ("s-init/init-fail", UID));
-        let e = one('E', &format!("Operation for \"{{volumeName:v podName:{UID} nodeName:}}\" failed."));
-        assert_eq!((e.pod.as_str(), e.uid.as_str()), ("", UID));
-        let e = one('E', r#""Missing actuated pod level resource record" pod="notag""#);
-        assert_eq!(e.pod, "");
-        assert_eq!(e.what, LogKind::Other { message: "Missing actuated pod level resource record".into() });
+        assert_eq!((line.pod.as_str(), line.uid.as_str()), ("s-init/init-fail", UID));
+        let line = one('E', &format!("Operation for \"{{volumeName:v podName:{UID} nodeName:}}\" failed."));
+        assert_eq!((line.pod.as_str(), line.uid.as_str()), ("", UID));
+        let line = one('E', r#""Missing actuated pod level resource record" pod="notag""#);
+        assert_eq!(line.pod, "");
+        assert_eq!(line.text(), "Missing actuated pod level resource record");
     }
 }

@@ -7,6 +7,7 @@ mod failure;
 mod go;
 mod health;
 mod items;
+mod journal_entry;
 mod kernel;
 mod klog;
 mod kube;
@@ -15,8 +16,10 @@ mod kubelet_log;
 mod lab;
 mod logfmt;
 mod manifest;
+mod node_log;
 mod plain_line;
 mod prometheus;
+mod relevance;
 mod vitals;
 
 pub use configz::kubelet_config;
@@ -26,17 +29,19 @@ pub use failure::{failure, failure_kind};
 pub use go::go_unquote;
 pub use health::health_answer;
 pub use items::{ListHead, ListItem, ListMeta, ListSplitter, MAX_ITEM};
-pub use kernel::{kernel_entry, kernel_line};
-pub use klog::{Joiner, Record, Severity, klog};
+pub use journal_entry::{JournalEntry, journal_entry};
+pub use kernel::kernel_record;
+pub use klog::{Joiner, KlogRecord, klog};
 pub use kube::{Object, WatchEvent, item, objects, watch_event};
-pub use kubelet_log::{every_kubelet_entry, kubelet_entries};
+pub use kubelet_log::kubelet_records;
 #[cfg(feature = "lab-formats")]
 pub use lab::{
     active_ingests, container_details, containers, health_response, image_fs, images, runtime_status, sandbox_details,
     sandboxes, spans,
 };
-pub use logfmt::{RuntimeLine, every_runtime_entry, runtime_line};
+pub use logfmt::LogfmtRecord;
 pub use manifest::{Manifest, manifest};
+pub use node_log::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, UNDATED};
 pub use plain_line::{PlainLine, plain_line};
 pub use prometheus::{ScrapeBuilder, scrape};
 pub use vitals::{counter, cpu_ticks, memory_info, pressure, threads};
@@ -101,14 +106,20 @@ mod tests {
             watch_event(raw),
         );
         let _ = (images(raw), image_fs(raw));
-        let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
+        let _ = (
+            LogfmtRecord::read(raw).map(|record| record.line()),
+            spans(raw),
+            scrape(raw),
+            kernel_record(raw, at),
+            plain_line(raw, at),
+        );
         let mut joiner = Joiner::default();
         let mut records: Vec<String> = raw.split('\n').filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
         records.extend(joiner.take().map(|(_, r)| r));
         records.push(raw.to_owned());
         for record in records {
             if let Some(record) = klog(&record, at) {
-                let _ = kubelet_entries(&record);
+                let _ = kubelet_records(&record);
             }
         }
     }

@@ -1,58 +1,48 @@
-//! Owns what stands before a message in logs as people send them: journal, syslog, CRI, kernel and ISO prefixes.
-//! It must not interpret the message, and a line of no known form is a message as a whole.
+//! Prefixes of lines in exported logs: journal (text and JSON), syslog, CRI, kernel and ISO times. A line of no known form is a
+//! message as a whole.
 
-use crate::time::TimeDelta;
-use serde::Deserialize;
-
+use super::journal_entry;
 use crate::observation::Time;
+use crate::time::TimeDelta;
 
-/// A line without what stood before its message.
+/// A line without its prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainLine {
-    /// The time that stood there. One without a zone is taken as UTC; one without a year as the nearest to the reference.
+    /// The time in the prefix. One without a zone is read as UTC; one without a year as the nearest to the reference.
     pub at: Option<Time>,
-    /// The message.
+    /// The process that wrote the line.
+    pub pid: Option<u32>,
+    /// syslog's level, of an entry of the journal.
+    pub priority: Option<u8>,
+    /// The message. Of an entry of the journal it may have several lines.
     pub text: String,
 }
 
-/// Reads one line. `reference` gives the year where the line has none.
+/// Reads one line. `reference` gives the year if the line has none.
 pub fn plain_line(raw: &str, reference: Time) -> PlainLine {
     let raw = raw.trim_end_matches(['\r', '\n']);
     if raw.starts_with('{')
-        && let Some(line) = journal_json(raw)
+        && let Some(entry) = journal_entry(raw.as_bytes())
     {
-        return line;
+        return PlainLine { at: Some(entry.at), pid: entry.pid, priority: entry.priority, text: entry.message };
     }
-    let (mut at, mut rest) = (None, raw);
+    let (mut at, mut pid, mut rest) = (None, None, raw);
     if let Some((time, after)) = iso_prefix(rest) {
         at = Some(time);
         // The runtime's format of container logs: stream and tag follow the time.
-        rest = ["stdout F ", "stderr F ", "stdout P ", "stderr P "]
-            .iter()
-            .find_map(|mark| after.strip_prefix(mark))
-            .unwrap_or_else(|| without_host(after));
+        let of_container = ["stdout F ", "stderr F ", "stdout P ", "stderr P "];
+        (pid, rest) = match of_container.iter().find_map(|mark| after.strip_prefix(mark)) {
+            Some(message) => (None, message),
+            None => without_host(after),
+        };
     } else if let Some((time, after)) = syslog_prefix(rest, reference) {
         at = Some(time);
-        rest = without_host(after);
+        (pid, rest) = without_host(after);
     }
     if let Some(after) = kernel_prefix(rest) {
         rest = after;
     }
-    PlainLine { at, text: rest.to_owned() }
-}
-
-/// One line of `journalctl -o json`.
-fn journal_json(raw: &str) -> Option<PlainLine> {
-    #[derive(Deserialize)]
-    struct Entry {
-        #[serde(rename = "MESSAGE")]
-        message: String,
-        #[serde(rename = "__REALTIME_TIMESTAMP", default)]
-        at: Option<String>,
-    }
-    let entry: Entry = serde_json::from_str(raw).ok()?;
-    let at = entry.at.and_then(|micros| Time::from_timestamp_micros(micros.parse().ok()?));
-    Some(PlainLine { at, text: entry.message })
+    PlainLine { at, pid, priority: None, text: rest.to_owned() }
 }
 
 /// `2026-03-02T10:14:34.319Z `, with any zone, with a space or a comma in it as loggers of several languages write.
@@ -87,14 +77,17 @@ fn syslog_prefix(raw: &str, reference: Time) -> Option<(Time, &str)> {
     Some((at, after))
 }
 
-/// What follows `host unit[pid]: `, or all of it where that is not what stands there.
-fn without_host(raw: &str) -> &str {
-    let Some((head, after)) = raw.split_once(": ") else { return raw };
+/// The process and the message behind `host unit[pid]: `; the whole text if it has no such prefix.
+fn without_host(raw: &str) -> (Option<u32>, &str) {
+    let Some((head, after)) = raw.split_once(": ") else { return (None, raw) };
     let words: Vec<&str> = head.split(' ').collect();
     let unit = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@[]()/".contains(c));
     match words.as_slice() {
-        [host, name] if unit(host) && unit(name) && (name.ends_with(']') || *name == "kernel") => after,
-        _ => raw,
+        [host, name] if unit(host) && unit(name) && (name.ends_with(']') || *name == "kernel") => {
+            let pid = name.strip_suffix(']').and_then(|name| name.rsplit_once('[')?.1.parse().ok());
+            (pid, after)
+        }
+        _ => (None, raw),
     }
 }
 
@@ -111,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_send() {
+    fn prefixes_of_exported_logs() {
         let reference: Time = "2026-03-02T10:15:00Z".parse().unwrap();
         let at: Time = "2026-03-02T10:14:34Z".parse().unwrap();
         let cases = [
@@ -141,5 +134,8 @@ mod tests {
             let line = plain_line(raw, reference);
             assert_eq!((line.at, line.text.as_str()), (timed.then_some(at), text), "{raw}");
         }
+        let pid = |raw: &str| plain_line(raw, reference).pid;
+        assert_eq!(pid("Mar 02 10:14:34 node1 systemd[1]: kubelet.service: Failed"), Some(1));
+        assert_eq!(pid("Mar 02 10:14:34 node1 kernel: x"), None);
     }
 }

@@ -1,19 +1,18 @@
-//! Owns what a diagnosis says: causes with evidence, confidence, words and steps, best first.
-//! It must not decide: it is filled in by `judge`.
+//! The result of a diagnosis: causes with evidence, confidence, texts and steps, best first.
 
 use crate::observation::Time;
 use crate::pipeline::{Evidence, Next};
 use crate::runbook::{Confidence, Severity, Signal};
 use crate::text::Text;
 
-/// One thing to do, filled in.
+/// One step of a remedy, with its variables filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Todo {
+pub struct RemedyStep {
     /// What it is for.
     pub text: Text,
     /// The command, quoted for the shell.
     pub command: Option<Text>,
-    /// What it does to the node or the pod; absent when it only looks.
+    /// What it does to the node or the pod; absent if it only reads.
     pub disrupts: Option<Text>,
 }
 
@@ -24,24 +23,24 @@ pub struct Finding {
     pub cause: Text,
     /// Stage, or `node`.
     pub stage: &'static str,
-    /// How sure.
+    /// Confidence.
     pub confidence: Confidence,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// A few words.
+    /// Headline.
     pub title: Text,
-    /// What it means here.
+    /// What it means for this subject.
     pub explanation: Text,
     /// The container it is about; empty for the pod or the node.
     pub container: Text,
-    /// What says so, newest first.
+    /// Evidence, newest first.
     pub evidence: Vec<Evidence>,
-    /// The events that it rests on, also those that say no more than the evidence does.
+    /// The events that it is based on, also those that repeat the evidence.
     pub events: Vec<Signal>,
-    /// What happens next by itself.
+    /// What happens next without a change.
     pub next: Option<Next>,
     /// What to do.
-    pub steps: Vec<Todo>,
+    pub steps: Vec<RemedyStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
 }
@@ -58,28 +57,28 @@ impl Finding {
     }
 }
 
-/// What is to be said of one subject.
+/// The diagnosis of one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
     /// Causes, best first; never empty.
     pub findings: Vec<Finding>,
-    /// What it was made from: what rules can look for.
+    /// The signals that rules were matched against.
     pub signals: Vec<Signal>,
-    /// When waiting alone changes it.
+    /// When time alone changes it.
     pub holds_until: Option<Time>,
 }
 
-/// The id of an answer that says that the evidence does not suffice.
+/// Cause id: not enough evidence.
 pub const UNKNOWN: &str = "unknown";
-/// The id of the answer that nothing is wrong.
+/// Cause id: no fault found.
 pub const HEALTHY: &str = "none.healthy";
-/// The id of the answer that what alarms is no fault.
+/// Cause id: harmless messages only.
 pub const NOISE: &str = "none.noise";
-/// The id of the answer that it heals by itself.
+/// Cause id: in progress, passes on its own.
 pub const TRANSIENT: &str = "none.transient";
 
-/// An answer that says of itself that nothing is wrong. What passes by itself for a reason that has a name, as a kubelet that
-/// is starting, is told beside the faults: it explains why nothing moves.
+/// The cause reports no fault. One that passes on its own and has a name, as a kubelet that is starting, is shown with the
+/// faults: it explains why nothing progresses.
 pub fn is_nothing(cause: &str) -> bool {
     cause.starts_with("none.") && !cause.starts_with("none.transient.")
 }

@@ -1,46 +1,45 @@
-//! Owns the choice among what the rules prove: the deepest cause first, each cause once, no more than a few.
-//! It must not look at pods or nodes, only at what matched.
+//! Selects among the causes that rules prove: the deepest first, each once, a few at most.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use super::finding::{Finding, Todo, is_nothing};
+use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, Confidence, Effect, Hit, Kind, Place, Rule, Runbook, Signal, Vars};
+use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Vars};
 use crate::text::Text;
 
-/// Causes told of one subject.
+/// Most findings of one subject.
 const TOLD: usize = 4;
-/// Pieces of evidence told of one cause.
+/// Most pieces of evidence of one finding.
 const EVIDENCE: usize = 5;
 /// Rules below this weight are taken when nothing else fits (`weight` of [`Rule`]).
 const LAST_RESORT: u8 = 40;
-/// Lines told of what a container wrote last.
+/// Most last lines of a container that are shown.
 const WORDS: usize = 5;
-/// Letters by which two messages are told apart, from their end.
+/// Letters at the end of two messages that are compared.
 const CORE: usize = 60;
-/// Fewer than these may stand in another message by chance.
+/// Fewer letters occur in another message by chance.
 const CORE_LEAST: usize = 20;
-/// A cause of the stage where the pod stands is told before one of the same weight elsewhere.
+/// Added to the weight of a cause of the stage that the pod is at.
 const AT_ITS_PLACE: i32 = 8;
-/// What the evidence only allows is told after what it says.
+/// Subtracted from the weight of a possible cause.
 const UNSURE: i32 = 12;
 
 /// What is judged by.
-pub(super) struct Bench<'a> {
+pub(super) struct JudgeContext<'a> {
     pub book: &'a Runbook,
-    /// Where the subject stands, if it is a pod that is placed.
+    /// The stage of the subject, if it is a pod with a known position.
     pub stage: Option<Stage>,
     /// Names of the subject, for texts and commands.
     pub vars: &'a dyn Fn(&str) -> Vars,
     pub next: Option<Next>,
-    /// Only what is the node's own: what its logs say of single pods is told of those.
+    /// Only causes of the node: lines about single pods belong to those.
     pub of_node: bool,
 }
 
 struct Candidate<'a> {
     hit: Hit,
-    /// The signals that the rule itself asks for: `hit` gathers those of all rules of the cause.
+    /// The signals of this rule; `hit` has those of all rules of the cause.
     own: Vec<usize>,
     /// The same as `hit` has.
     all: HashSet<usize>,
@@ -48,25 +47,26 @@ struct Candidate<'a> {
     cause: &'a Cause,
     rank: i32,
     newest: Option<Time>,
-    /// Nodes that the reason is true of: of two shortages the wider one is told first.
+    /// Nodes that the reason applies to: the shortage of more nodes comes first.
     nodes: i64,
 }
 
 /// The findings that the signals support.
-pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
+pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     let mut best: BTreeMap<&str, (Candidate, VecDeque<Vec<usize>>)> = BTreeMap::new();
     for hit in bench.book.hits(signals) {
         let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
         let Some(cause) = bench.book.cause(&rule.cause) else { continue };
-        if bench.of_node && matches!(cause.place, Place::Stage(_)) {
+        if bench.of_node && matches!(cause.place, CauseScope::Stage(_)) {
             continue;
         }
-        // What is wrong with the node holds a pod up where the entry says so; elsewhere it has its own reasons.
-        let elsewhere = bench.stage.is_some_and(|stage| cause.place == Place::Node && !cause.explains.contains(&stage));
+        // A fault of the node explains a pod only at the stages that the entry lists.
+        let elsewhere =
+            bench.stage.is_some_and(|stage| cause.place == CauseScope::Node && !cause.explains.contains(&stage));
         if elsewhere && !in_last_words(&hit, signals) {
             continue;
         }
-        let at_place = matches!((cause.place, bench.stage), (Place::Stage(a), Some(b)) if a == b);
+        let at_place = matches!((cause.place, bench.stage), (CauseScope::Stage(a), Some(b)) if a == b);
         let unsure = match rule.confidence {
             Confidence::Certain => 0,
             Confidence::Likely => UNSURE / 2,
@@ -74,7 +74,7 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
         };
         let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure;
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
-        let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == Kind::Schedule);
+        let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == SignalKind::Schedule);
         let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
         let candidate =
             Candidate { own: hit.signals.clone(), all: HashSet::new(), hit, rule, cause, rank, newest, nodes };
@@ -84,7 +84,7 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
             None => _ = best.insert(rule.cause.as_str(), (candidate, VecDeque::new())),
         }
     }
-    // Each signal once: what is said of the pod proves a cause for each of its containers.
+    // Each signal once: a signal of the pod proves a cause for each of its containers.
     let gathered = best.into_values().map(|(mut candidate, more)| {
         candidate.all.extend(&candidate.own);
         let more = more.into_iter().flatten();
@@ -102,12 +102,12 @@ pub(super) fn judge(bench: &Bench, signals: &[Signal]) -> Vec<Finding> {
     findings
 }
 
-/// True for what a container that ends badly says itself.
+/// The hit rests on the last output of a container that failed.
 fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
     let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
     let failed =
-        |s: &&Signal| s.kind == Kind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
-    own.all(|s| s.kind == Kind::Output) && signals.iter().any(|s| failed(&s))
+        |s: &&Signal| s.kind == SignalKind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
+    own.all(|s| s.kind == SignalKind::Output) && signals.iter().any(|s| failed(&s))
 }
 
 /// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by
@@ -123,15 +123,15 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
 }
 
-/// What the container in question wrote last before it ended badly, whatever a rule makes of it: no text tells more.
+/// The last output of a container that failed, whether a rule matches it or not.
 fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
-    let own = |kind: Kind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
-    if !own(Kind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
+    let own = |kind: SignalKind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
+    if !own(SignalKind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
         return Vec::new();
     }
-    let mut lines: Vec<&Signal> = own(Kind::Output).collect();
+    let mut lines: Vec<&Signal> = own(SignalKind::Output).collect();
     lines.sort_by_key(|s| s.at);
-    // A program that fails each time says the same each time.
+    // A program that fails repeatedly writes the same lines repeatedly.
     let mut seen = BTreeSet::new();
     lines.reverse();
     lines.retain(|s| seen.insert(&s.text));
@@ -150,15 +150,15 @@ impl Candidate<'_> {
         self.key() > other.key()
     }
 
-    fn finding(self, bench: &Bench, signals: &[Signal]) -> Finding {
+    fn finding(self, bench: &JudgeContext, signals: &[Signal]) -> Finding {
         let mut vars = (bench.vars)(&self.hit.container);
         vars.extend(bench.book.pulled_out(self.rule, &self.own, signals));
         let stage = match (self.cause.place, bench.stage) {
-            (Place::Any, Some(stage)) => stage.name(),
-            // Only logs are known: the operation that the line is about says where it stands.
-            (Place::Any, None) => {
+            (CauseScope::Any, Some(stage)) => stage.name(),
+            // Only logs are known: the operation in the line gives the stage.
+            (CauseScope::Any, None) => {
                 let kinds = self.hit.signals.iter().filter_map(|s| signals.get(*s)).map(|s| s.kind);
-                kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(Place::Node.name())
+                kinds.filter_map(super::extract::stage_of).map(Stage::name).next().unwrap_or(CauseScope::Node.name())
             }
             (place, _) => place.name(),
         };
@@ -181,19 +181,19 @@ impl Candidate<'_> {
 }
 
 /// The steps of an entry, filled in with what is known.
-pub fn steps(cause: &Cause, vars: &Vars) -> Vec<Todo> {
-    let step = |s: &crate::runbook::Step| Todo {
+pub fn steps(cause: &Cause, vars: &Vars) -> Vec<RemedyStep> {
+    let step = |s: &crate::runbook::RunbookStep| RemedyStep {
         text: s.text.fill(vars).into(),
         command: s.run.as_ref().map(|run| run.command(vars).into()),
         disrupts: match &s.effect {
-            Effect::Looks => None,
+            Effect::ReadOnly => None,
             Effect::Disrupts(what) => Some(what.as_str().into()),
         },
     };
     cause.steps.iter().map(step).collect()
 }
 
-/// Each once, whichever kinds a rule asked for it by.
+/// Each event once, whatever kinds of signal a rule matched.
 fn events(hit: &Hit, signals: &[Signal]) -> Vec<Signal> {
     let mut seen = BTreeSet::new();
     let own = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.source == Source::ApiEvents);
@@ -209,8 +209,8 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
         if text.is_empty() {
             continue;
         }
-        // One failure is told in many envelopes: by an event, a status, the runtime, and each layer of the kubelet. The
-        // plainest of them is told.
+        // One failure is reported by an event, a status, the runtime and each layer of the kubelet, in different words. The
+        // shortest of them is shown.
         let core = Some(core(&signal.text)).filter(|c| c.len() >= CORE_LEAST).unwrap_or_else(|| core(&text));
         let evidence = Evidence::new(signal.source, signal.at, text);
         if let Some(known) = out.iter_mut().find(|(_, known)| is_same(known, &core)) {
@@ -241,21 +241,21 @@ fn said(signal: &Signal) -> Text {
     let times = if signal.count > 1 { format!(" (x{})", signal.count) } else { String::new() };
     let code = |what: &str| signal.code.map(|c| format!("{what}{c}")).unwrap_or_default();
     match signal.kind {
-        Kind::Ended => {
+        SignalKind::Ended => {
             let text = if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) };
             let restarts = if signal.count > 1 { format!(", {} restarts", signal.count) } else { String::new() };
             format!("{} ended: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
         }
-        Kind::Schedule => format!(
+        SignalKind::Schedule => format!(
             "FailedScheduling{times}: {}{}",
             signal.code.map(|n| format!("{n} ")).unwrap_or_default(),
             signal.text
         )
         .into(),
-        Kind::Watched if signal.text.is_empty() => {
+        SignalKind::Watched if signal.text.is_empty() => {
             format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into()
         }
-        Kind::Place => format!(
+        SignalKind::Position => format!(
             "stands at {}{}",
             signal.word.replace('=', ", "),
             if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }
@@ -272,7 +272,8 @@ mod tests {
     use super::*;
 
     fn told(texts: &[&str]) -> Vec<String> {
-        let signals: Vec<Signal> = texts.iter().map(|t| Signal::new(Kind::Event, Source::ApiEvents, "", *t)).collect();
+        let signals: Vec<Signal> =
+            texts.iter().map(|t| Signal::new(SignalKind::Event, Source::ApiEvents, "", *t)).collect();
         let hit = Hit { rule: 0, signals: (0..signals.len()).collect(), container: String::new() };
         evidence(&hit, &signals).iter().map(|e| e.text.to_string()).collect()
     }

@@ -1,32 +1,32 @@
-//! Owns why: signals from what is known of a pod or of the node, the causes they prove, and what to do about them.
-//! It must not do I/O or ask for the time, and no finding may cost a pass over all pods.
+//! Diagnosis: signals from the facts of a pod or of the node, the causes that they prove, and what to do. No I/O, no clock, and
+//! no pass over all pods for one finding.
 
 mod area;
+mod cache;
 mod extract;
 mod finding;
 mod judge;
-mod rounds;
 mod scheduler;
 mod shortage;
 #[cfg(test)]
 mod tests;
 mod vars;
 
-pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, TRANSIENT, Todo, UNKNOWN, is_nothing};
+pub use cache::{Diagnoses, DiagnosisCache, fault_of_node};
+pub use finding::{Diagnosis, Finding, HEALTHY, NOISE, RemedyStep, TRANSIENT, UNKNOWN, is_nothing};
 pub use judge::steps;
-pub use rounds::{Found, Rounds, fault_of_node};
-pub use scheduler::{Reason, Schedule, split};
+pub use scheduler::{Schedule, ScheduleReason, split_schedule};
 pub use vars::signal_name;
 
 use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
 use crate::pipeline::{Evidence, LocatedPod, Stage, StageState};
-use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
+use crate::runbook::{CauseScope, Confidence, Runbook, Severity, Signal, SignalKind, Vars};
 use crate::text::Text;
 use crate::thresholds::{BACK_OFF_RESET, STAGE_STUCK};
 use crate::time::TimeDelta;
-use judge::{Bench, judge};
+use judge::{JudgeContext, judge};
 
 /// Parts of the names of conditions that are bad when they are true (node-problem-detector and its like).
 const TROUBLE_WORDS: &[&str] = &[
@@ -42,23 +42,23 @@ const TROUBLE_WORDS: &[&str] = &[
     "Error",
 ];
 
-/// What a diagnosis is made with.
+/// The inputs of a diagnosis.
 #[derive(Clone, Copy)]
-pub struct Doctor<'a> {
-    /// Rules and words.
+pub struct Diagnoser<'a> {
+    /// Rules and texts.
     pub book: &'a Runbook,
-    /// What is known.
+    /// The state of the node.
     pub snapshot: &'a Snapshot,
-    /// The time at which it is asked.
+    /// The time of the diagnosis.
     pub now: Time,
 }
 
-impl Doctor<'_> {
-    /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
-    /// moment from which a restart is history.
+impl Diagnoser<'_> {
+    /// When time alone changes the diagnosis: at a threshold of a rule, when a stage takes too long, when a restart is no
+    /// longer recent.
     fn holds_until(&self, placed: &LocatedPod, signals: &[Signal]) -> Option<Time> {
         let crossings = signals.iter().filter_map(|s| {
-            let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
+            let lasted = s.code.filter(|_| matches!(s.kind, SignalKind::Position | SignalKind::Watched))?;
             let next = self.book.next_threshold(s.kind, lasted)?;
             Some(self.now + TimeDelta::seconds(next.saturating_sub(lasted)))
         });
@@ -68,7 +68,7 @@ impl Doctor<'_> {
         crossings.chain(patience).chain(history).filter(|at| *at > self.now).min()
     }
 
-    /// Why a pod stands where it stands.
+    /// Why a pod is at its stage.
     pub fn pod(&self, placed: &LocatedPod) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
@@ -79,8 +79,13 @@ impl Doctor<'_> {
             vars.extend(vars::of_pod(placed, container, unit, self.now));
             vars
         };
-        let bench =
-            Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.position.next, of_node: false };
+        let bench = JudgeContext {
+            book: self.book,
+            stage: Some(stage),
+            vars: &vars,
+            next: placed.position.next,
+            of_node: false,
+        };
         let well = stage == Stage::Running && matches!(placed.position.state, StageState::Active | StageState::Done);
         let findings = told(judge(&bench, &signals), well);
         if !findings.is_empty() {
@@ -105,7 +110,7 @@ impl Doctor<'_> {
         Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals, holds_until }
     }
 
-    /// Names that the pod's own facts do not hold: what it is short of, who holds its name, where it is.
+    /// Variables that the pod's own facts do not give: shortages, the holder of its reserved name, its node.
     fn worked_out(&self, placed: &LocatedPod) -> Vars {
         let mut vars = Vars::new();
         for (name, sentence) in shortage::shortages(placed, self.snapshot) {
@@ -121,19 +126,16 @@ impl Doctor<'_> {
         vars
     }
 
-    /// What is wrong with the node. `only_logs` says that no object is known of it, so that every line counts.
+    /// What is wrong with the node. With `only_logs` no object of it is known, and every line counts.
     pub fn node(&self, name: &str, only_logs: bool) -> Diagnosis {
         let signals = extract::of_node(self.snapshot, self.now, only_logs);
         let vars = vars::of_node(name, self.runtime_unit());
         let quiet = if only_logs { extract::quiet(self.snapshot) } else { None };
-        let plain = quiet.map(|line| {
-            let evidence = vec![Evidence::new(line.source, Some(line.at), line.text.clone())];
-            self.plain(HEALTHY, Place::Node.name(), &vars, evidence)
-        });
+        let plain = quiet.map(|evidence| self.plain(HEALTHY, CauseScope::Node.name(), &vars, vec![evidence]));
         self.without_place(signals, &vars, !only_logs, plain)
     }
 
-    /// What logs and events say of something that no source has as an object.
+    /// The diagnosis of a pod that no source has as an object: from logs and events.
     pub fn named(&self, namespace: &str, name: &str) -> Diagnosis {
         let signals = extract::of_name(self.snapshot, namespace, name, self.now);
         let mut vars = vars::of_node("", self.runtime_unit());
@@ -149,7 +151,7 @@ impl Doctor<'_> {
         self.without_place(signals, &vars, false, plain)
     }
 
-    /// `plain` is what is told when no rule tells a fault, where something says so.
+    /// `plain` is the finding if no rule proves a fault.
     fn without_place(&self, signals: Vec<Signal>, vars: &Vars, of_node: bool, plain: Option<Finding>) -> Diagnosis {
         let with = |_: &str| vars.clone();
         let ready = self
@@ -157,7 +159,7 @@ impl Doctor<'_> {
             .node
             .as_ref()
             .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
-        let bench = Bench { book: self.book, stage: None, vars: &with, next: None, of_node };
+        let bench = JudgeContext { book: self.book, stage: None, vars: &with, next: None, of_node };
         let findings = told(judge(&bench, &signals), of_node && ready);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
@@ -166,11 +168,11 @@ impl Doctor<'_> {
         let well = known && !vars.contains_key("pod");
         let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
         let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
-        let finding = plain.unwrap_or_else(|| self.plain(cause, Place::Node.name(), vars, troubled));
+        let finding = plain.unwrap_or_else(|| self.plain(cause, CauseScope::Node.name(), vars, troubled));
         Diagnosis { findings: vec![finding], signals, holds_until: None }
     }
 
-    /// Conditions of the node, its agents' own among them, that say by their names that something is broken.
+    /// Conditions of the node, those of agents included, whose names report a failure.
     fn unexplained(&self) -> Vec<Evidence> {
         let conditions = self.snapshot.node.iter().flat_map(|n| &n.status.conditions);
         let told = conditions.filter(|c| c.is_true() && TROUBLE_WORDS.iter().any(|w| c.kind.contains(w)));
@@ -178,7 +180,7 @@ impl Doctor<'_> {
         told.map(|c| Evidence::new(Source::ApiNode, c.last_transition_time, text(c))).collect()
     }
 
-    /// An answer that no rule gives.
+    /// A finding without a rule.
     fn plain(&self, cause: &str, stage: &'static str, vars: &Vars, evidence: Vec<Evidence>) -> Finding {
         let entry = self.book.cause(cause);
         let fill = |text: Option<&crate::runbook::Template>, otherwise: &str| -> Text {
@@ -190,8 +192,8 @@ impl Doctor<'_> {
             stage,
             confidence,
             severity: entry.map_or(Severity::Warning, |e| e.severity),
-            title: fill(entry.map(|e| &e.title), "Not enough to tell"),
-            explanation: fill(entry.map(|e| &e.explanation), "What is known does not say why."),
+            title: fill(entry.map(|e| &e.title), "Unknown: not enough data"),
+            explanation: fill(entry.map(|e| &e.explanation), "The available data does not show a cause."),
             container: Text::default(),
             evidence,
             events: Vec::new(),
@@ -213,7 +215,7 @@ impl Doctor<'_> {
     }
 }
 
-/// What is told of a subject: whoever asks about one that is well wants to hear that, not of noise.
+/// The findings of a subject; of a healthy one not the noise alone.
 fn told(findings: Vec<Finding>, well: bool) -> Vec<Finding> {
     if well && findings.iter().all(|f| f.cause == NOISE) { Vec::new() } else { findings }
 }

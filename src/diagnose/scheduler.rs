@@ -1,12 +1,11 @@
-//! Owns the splitting of a FailedScheduling message into its reasons, each with the number of nodes it is true of.
-//! It must not name a cause: the phrases are the scheduler's, of any version.
+//! Splits a FailedScheduling message into its reasons, each with its number of nodes.
 
 /// Reasons of one message. Each is a filter of the scheduler, of which there are some twenty.
 const REASONS: usize = 64;
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct ScheduleReason {
     /// Nodes it is true of; absent where the message counts none.
     pub nodes: Option<i64>,
     /// The scheduler's phrase.
@@ -16,22 +15,23 @@ pub struct Reason {
 /// The message, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Nodes in the cluster that were looked at, the `N` of `0/N nodes`.
+    /// Nodes that the scheduler considered, the `N` of `0/N nodes`.
     pub nodes: Option<i64>,
     /// Its reasons, in its order.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<ScheduleReason>,
 }
 
 /// Takes a message apart. What is not of the form `0/N nodes are available` is one reason as a whole.
-pub fn split(message: &str) -> Schedule {
-    let whole = || Schedule { nodes: None, reasons: vec![Reason { nodes: None, text: message.trim().to_owned() }] };
+pub fn split_schedule(message: &str) -> Schedule {
+    let whole =
+        || Schedule { nodes: None, reasons: vec![ScheduleReason { nodes: None, text: message.trim().to_owned() }] };
     let Some((head, rest)) = message.split_once(" nodes are available") else { return whole() };
     let nodes = head.rsplit(['/', ' ']).next().and_then(|n| n.parse().ok());
     // What preemption could not do is about other pods.
     let rest = rest.split(" preemption:").next().unwrap_or(rest).trim_start_matches(':');
     let rest = rest.strip_prefix(" that match").and_then(|r| Some(r.split_once(':')?.1)).unwrap_or(rest);
     let rest = rest.trim_start_matches(':').trim().trim_end_matches('.');
-    let mut reasons: Vec<Reason> = Vec::new();
+    let mut reasons: Vec<ScheduleReason> = Vec::new();
     for piece in pieces(rest) {
         if reasons.len() >= REASONS {
             break;
@@ -39,10 +39,10 @@ pub fn split(message: &str) -> Schedule {
         let piece = piece.trim().trim_end_matches('.').trim();
         let count = piece.split_once(' ').and_then(|(n, text)| Some((n.parse::<i64>().ok()?, text)));
         match (count, reasons.last_mut()) {
-            (Some((n, text)), _) => reasons.push(Reason { nodes: Some(n), text: text.to_owned() }),
+            (Some((n, text)), _) => reasons.push(ScheduleReason { nodes: Some(n), text: text.to_owned() }),
             // Old schedulers put the count behind: `Insufficient cpu (3)`.
             _ if behind(piece).is_some() => {
-                reasons.extend(behind(piece).map(|(text, n)| Reason { nodes: Some(n), text: text.to_owned() }));
+                reasons.extend(behind(piece).map(|(text, n)| ScheduleReason { nodes: Some(n), text: text.to_owned() }));
             }
             _ if piece.starts_with("no new claims to deallocate") => {}
             // A comma inside of a phrase: `had taint {k: v}, that the pod didn't tolerate`.
@@ -50,7 +50,7 @@ pub fn split(message: &str) -> Schedule {
                 last.text.push_str(", ");
                 last.text.push_str(piece);
             }
-            (None, None) if !piece.is_empty() => reasons.push(Reason { nodes: None, text: piece.to_owned() }),
+            (None, None) if !piece.is_empty() => reasons.push(ScheduleReason { nodes: None, text: piece.to_owned() }),
             _ => {}
         }
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn of(message: &str) -> (Option<i64>, Vec<(Option<i64>, String)>) {
-        let schedule = split(message);
+        let schedule = split_schedule(message);
         (schedule.nodes, schedule.reasons.into_iter().map(|r| (r.nodes, r.text)).collect())
     }
 

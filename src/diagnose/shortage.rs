@@ -1,22 +1,22 @@
-//! Owns the arithmetic of a shortage: what a pod that is not placed asks for, beside what the freest node has left.
-//! It must not reckon where nodes are hidden from us: then the scheduler's own count is all there is.
+//! The arithmetic of a shortage: what an unscheduled pod requests, compared with the node that has most left. Not computed if
+//! the scheduler counts more nodes than are known here.
 
 use crate::model::requests::requests;
 use crate::model::{NodeCapacity, Snapshot};
 use crate::objects::{Quantity, Resource};
 use crate::pipeline::{LocatedPod, Stage};
 
-use super::scheduler::split;
+use super::scheduler::split_schedule;
 
-/// For each resource that no open node has enough of, the name of its place in the runbook's texts and a sentence.
+/// For each resource that no schedulable node has enough of, the variable of the runbook and its sentence.
 pub(super) fn shortages(placed: &LocatedPod, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
     let Some(pod) = placed.facts.object().filter(|_| placed.position.stage == Stage::Scheduling) else {
         return Vec::new();
     };
-    let event = placed.facts.event(&["FailedScheduling"]).map(|e| split(&e.message));
-    let condition = pod.status.condition("PodScheduled").map(|c| split(&c.message));
+    let event = placed.facts.event(&["FailedScheduling"]).map(|e| split_schedule(&e.message));
+    let condition = pod.status.condition("PodScheduled").map(|c| split_schedule(&c.message));
     let nodes = event.and_then(|s| s.nodes).or(condition.and_then(|s| s.nodes));
-    // The scheduler looked at as many nodes as are known here: none is hidden.
+    // The scheduler counts the nodes that are known here: none is hidden.
     if nodes.is_none() || nodes != i64::try_from(snapshot.nodes.len()).ok() {
         return Vec::new();
     }
@@ -46,12 +46,12 @@ fn sentence(resource: &Resource, asks: Quantity, rooms: &[NodeCapacity]) -> Opti
     let name = resource.name();
     let all = freest.allocatable.get(resource).unwrap_or_default();
     let which = match (open.len(), rooms.len()) {
-        (1, 1) => format!("{} has", freest.node),
-        (open, all) if open == all => format!("the freest of {all} nodes, {}, has", freest.node),
-        (open, _) => format!("the freest of {open} nodes without a taint, {}, has", freest.node),
+        (1, 1) => format!("node {} has", freest.node),
+        (open, all) if open == all => format!("of {all} nodes, {} has most left:", freest.node),
+        (open, _) => format!("of {open} nodes without a taint, {} has most left:", freest.node),
     };
     let left = left(freest).max(Quantity::ZERO);
-    Some(format!("The pod asks for {asks} {name}; {which} {left} left of {all}."))
+    Some(format!("The pod requests {asks} {name}; {which} {left} of {all}."))
 }
 
 #[cfg(test)]
@@ -91,15 +91,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_beside_what_the_freest_open_node_has() {
+    fn the_request_is_compared_with_the_schedulable_node_that_has_most_left() {
         let three = || {
             let tainted = json!([{"key": "a", "effect": "NoSchedule"}]);
             vec![node("w1", "4", json!([])), node("w2", "8", json!([])), node("m", "64", tainted)]
         };
         let pods = || vec![pod("big", "", "4"), pod("a", "w1", "500m"), pod("b", "w2", "6800m")];
-        let want = "The pod asks for 4 cpu; the freest of 2 nodes without a taint, w1, has 3500m left of 4.";
+        let want = "The pod requests 4 cpu; of 2 nodes without a taint, w1 has most left: 3500m of 4.";
         assert_eq!(said(three(), pods()), [("short_cpu", want.to_owned())]);
-        assert_eq!(said(three()[..2].to_vec(), pods()), [], "a third node is hidden from us");
+        assert_eq!(said(three()[..2].to_vec(), pods()), [], "a third node is not known here");
         assert_eq!(said(three(), vec![pod("big", "", "3"), pod("a", "w1", "500m")]), [], "it is not cpu");
     }
 }

@@ -1,11 +1,10 @@
-//! Owns tests of whole diagnoses: what a node shows, and which cause is told first.
-//! It must not test a single rule: each carries its own examples.
+//! Whole diagnoses: what a node shows, and which cause comes first. A rule is tested by its own examples.
 
 use crate::time::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{Doctor, HEALTHY, Rounds, UNKNOWN};
-use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use super::{Diagnoser, DiagnosisCache, HEALTHY, UNKNOWN};
+use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use crate::pipeline::tests::fixture::Node;
 use crate::runbook::Runbook;
 
@@ -18,7 +17,7 @@ fn pod(status: Value) -> Fact {
 
 fn causes(node: &mut Node) -> Vec<String> {
     let (snapshot, now) = (node.snapshot(), node.at);
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     found.pods["u"].findings.iter().map(|f| f.cause.to_string()).collect()
@@ -67,9 +66,8 @@ fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
         "conditions": [{"type": "Initialized", "status": "True"}]});
     node.list(Source::ApiPods, vec![pod(status)]);
     let refused = "Failed to get status for pod: Get \"https://10.0.0.1:6443/api/v1/namespaces/n/pods/p\": dial tcp 10.0.0.1:6443: connect: connection refused";
-    let what = LogKind::Other { message: refused.into() };
-    let entry = LogEntry { at, severe: true, pod: "n/p".into(), uid: "u".into(), what };
-    node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    let entry = LogRecord::new(at, LogLevel::Error, refused).of_pod("n/p", "u");
+    node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     assert_eq!(causes(&mut node), ["run.app-completed"]);
 }
 
@@ -84,12 +82,12 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
         "conditions": [{"type": "Initialized", "status": "True"}]});
     node.list(Source::ApiPods, vec![pod(status)]);
     for n in [1, 2, 3, 4, 5, 6, 7, 8, 7, 8] {
-        let what = LogKind::Output { container: "app".into(), line: format!("word {n}").into() };
-        let entry = LogEntry { at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.report(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(at, LogLevel::Info, format!("word {n}")).of_pod("n/p", "u");
+        let entry = LogRecord { container: "app".into(), ..entry };
+        node.report(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
     let (snapshot, now) = (node.snapshot(), node.at);
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     let evidence = &found.pods["u"].findings[0].evidence;
@@ -104,7 +102,7 @@ fn said_of_node(kind: &str, status: &str) -> String {
     let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
     let node = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready, other]}});
     known.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(node).unwrap())]);
-    let doctor = Doctor { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
+    let doctor = Diagnoser { book: Runbook::builtin(), snapshot: &known.snapshot(), now: known.at };
     doctor.node("w", false).top().unwrap().cause.to_string()
 }
 
@@ -120,15 +118,9 @@ fn a_schedulers_log_is_taken_apart_as_its_event_is() {
     let mut node = Node::new();
     let text = "Unable to schedule pod; no fit; waiting: 0/3 nodes are available: 1 node(s) had untolerated taint {a: }, \
                 2 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.";
-    let line = LogEntry {
-        at: node.at,
-        severe: true,
-        pod: "n/p".into(),
-        uid: "".into(),
-        what: LogKind::Other { message: text.into() },
-    };
-    node.report(Source::OtherLog, Fact::Log(Box::new(line)));
-    let doctor = Doctor { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
+    let line = LogRecord::new(node.at, LogLevel::Error, text).of_pod("n/p", "");
+    node.report(Source::OtherLog, Fact::LogRecord(Box::new(line)));
+    let doctor = Diagnoser { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
     let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
     assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);
 }

@@ -1,5 +1,4 @@
-//! Owns the names of a subject that texts and commands of the runbook may ask for.
-//! It must not invent one: what is unknown is absent, and reads as its alternative.
+//! The variables of a subject that texts and commands of the runbook use. An unknown one is absent.
 
 use crate::model::{PodFacts, bare_id};
 use crate::observation::Time;
@@ -28,7 +27,7 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
         put("sandbox_id", &sandbox.id);
     }
     let in_question = place.containers.iter().find(|c| c.name == *container).or_else(|| {
-        // Nothing names one: the one that is not well, or the only one.
+        // No container is named: a failing one, or the only one.
         let troubled = place.containers.iter().max_by_key(|c| c.state == crate::pipeline::StageState::Failed);
         troubled.filter(|_| container.is_empty())
     });
@@ -75,8 +74,8 @@ pub(super) fn of_node(name: &str, runtime_unit: &str) -> Vars {
     pairs.into_iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }
 
-/// What holds the name that the runtime says is reserved, as far as the runtime lists it: a container or sandbox that is
-/// listed can be removed, one that is not is still being made.
+/// What holds the name that the runtime reports as reserved: a container or sandbox that the runtime lists can be removed; one
+/// that it does not list is still being created.
 pub(super) fn held_by(facts: &PodFacts) -> Option<String> {
     let waiting = facts.object().into_iter().flat_map(|p| p.status.all_containers());
     let waiting = waiting.filter_map(|c| c.state.waiting.as_ref()).map(|w| &w.message);
@@ -88,7 +87,7 @@ pub(super) fn held_by(facts: &PodFacts) -> Option<String> {
         let state = if s.ready { "ready" } else { "not ready" };
         return Some(format!("the sandbox of attempt {} ({state}, {id})", s.attempt));
     }
-    let unlisted = if facts.complete.cri { ", which the runtime does not list: it is still being made" } else { "" };
+    let unlisted = if facts.complete.cri { ", which the runtime does not list: creation in progress" } else { "" };
     Some(format!("{id}{unlisted}"))
 }
 
@@ -166,7 +165,7 @@ mod tests {
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
         node.list(Source::Cri, Vec::new());
         let said = |node: &mut Node| held_by(&node.located().facts).unwrap();
-        assert_eq!(said(&mut node), "9f8e7d6c, which the runtime does not list: it is still being made");
+        assert_eq!(said(&mut node), "9f8e7d6c, which the runtime does not list: creation in progress");
         node.list(Source::Cri, vec![Fact::Container(serde_json::from_value(container).unwrap())]);
         assert_eq!(said(&mut node), "container c of attempt 1 (created, 9f8e7d6c)");
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ContainerHistory, Model, ObjectStore, SourceFacts, runtime_uid};
 use crate::objects::{Event, Pod};
-use crate::observation::{Container, Fact, Observation, Sandbox, Source, Stamp, StaticPod};
+use crate::observation::{Container, Fact, LogKind, LogRecord, Observation, Sandbox, Source, Stamp, StaticPod};
 use crate::text::Text;
 
 impl Model {
@@ -108,16 +108,8 @@ impl Model {
             Fact::Health(health) => {
                 Arc::make_mut(&mut self.kubelet).health = Some((stamp.wall, health.ok, health.text));
             }
-            Fact::Log(entry) => {
-                if stamp.source == Source::KubeletLog {
-                    for key in self.logs.entry(&entry) {
-                        self.mark_named(&key);
-                    }
-                }
-                if let Some(key) = self.logs.line(stamp.source, &entry) {
-                    self.mark_named(&key);
-                }
-            }
+            Fact::Log(entry) => self.log_record(stamp.source, &LogRecord::from(*entry)),
+            Fact::LogRecord(record) => self.log_record(stamp.source, &record),
             Fact::Span(span) => {
                 if let Some(uid) = self.logs.span(*span) {
                     self.mark(&uid);
@@ -149,6 +141,17 @@ impl Model {
             | Fact::CallBegin(_)
             | Fact::CallEnd { .. }
             | Fact::Dropped { .. } => {}
+        }
+    }
+
+    fn log_record(&mut self, source: Source, record: &LogRecord) {
+        let kind = if source == Source::KubeletLog { record.kind() } else { None };
+        let is_progress = kind.as_ref().is_some_and(LogKind::is_progress);
+        if let Some(key) = kind.and_then(|kind| self.logs.apply_kind(record, kind)) {
+            self.mark_named(&key);
+        }
+        if !is_progress && let Some(key) = self.logs.keep(source, record) {
+            self.mark_named(&key);
         }
     }
 

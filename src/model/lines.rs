@@ -1,11 +1,10 @@
-//! Owns the log lines that were kept: repeats folded, bounded for each pod and source.
-//! It must not judge a line, and no source's lines may push out another's.
+//! The kept log lines: repeats are folded, each pod and source has its limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{LogEntry, LogKind, Source, Time};
+use crate::observation::{LogRecord, Source, Time};
 use crate::text::{Message, Text};
 use crate::weight::Weigh;
 
@@ -13,13 +12,13 @@ use crate::weight::Weigh;
 const OF_POD: usize = 12;
 /// Different lines kept of the node and one source.
 const OF_NODE: usize = 96;
-/// Lines kept of what one pod's containers wrote.
+/// KeptLines kept of what one pod's containers wrote.
 const OF_OUTPUT: usize = 40;
 
-/// A line, and its repeats.
+/// A line with its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
-    /// Whose log.
+pub struct KeptLine {
+    /// The log.
     pub source: Source,
     /// The container that wrote it; empty for the logs of the node.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
@@ -27,13 +26,13 @@ pub struct Line {
     /// It is an error or a warning.
     #[serde(default)]
     pub severe: bool,
-    /// When it, or one that differs in numbers alone, was first seen.
+    /// First time of the line, or of one that differs in numbers only.
     pub first: Time,
-    /// When it was last seen.
+    /// Last time.
     pub at: Time,
-    /// How often.
+    /// Repeats, at least 1.
     pub count: u32,
-    /// The latest of them.
+    /// The text of the latest.
     pub text: Message,
     shape: u64,
 }
@@ -41,44 +40,42 @@ pub struct Line {
 /// The lines of one pod, or of the node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Lines(BTreeMap<Source, VecDeque<Line>>);
+pub struct KeptLines(BTreeMap<Source, VecDeque<KeptLine>>);
 
-impl Weigh for Lines {
+impl Weigh for KeptLines {
     fn heap(&self) -> usize {
-        self.iter().map(|line| size_of::<Line>() + line.text.heap() + line.container.heap()).sum()
+        self.iter().map(|line| size_of::<KeptLine>() + line.text.heap() + line.container.heap()).sum()
     }
 }
 
-impl Lines {
-    /// Takes in a line; false when its entry has no text that is kept.
-    pub(super) fn take(&mut self, source: Source, entry: &LogEntry, of_node: bool) -> bool {
-        let Some(text) = entry.what.text().map(Message::from) else { return false };
-        let container = entry.what.container().cloned().unwrap_or_default();
+impl KeptLines {
+    /// Takes in a line; `of_node` if it names no pod.
+    pub(super) fn take(&mut self, source: Source, record: &LogRecord, of_node: bool) {
+        let (text, container) = (record.text(), record.container.clone());
         let lines = self.0.entry(source).or_default();
         let shape = shape(&text);
-        let output = matches!(entry.what, LogKind::Output { .. });
-        // The order of what a program writes means something; a node's log repeats itself.
+        let output = !container.is_empty();
+        // Order matters in the output of a program; a log of the node repeats its lines.
         if !output
             && let Some(i) = lines.iter().position(|l| l.shape == shape && l.container == container)
             && let Some(mut line) = lines.remove(i)
         {
-            (line.text, line.at, line.count) = (text, line.at.max(entry.at), line.count.saturating_add(1));
-            line.severe |= entry.severe;
+            (line.text, line.at, line.count) = (text, line.at.max(record.at), line.count.saturating_add(1));
+            line.severe |= record.is_severe();
             lines.push_back(line);
-            return true;
+            return;
         }
-        let line =
-            Line { source, container, severe: entry.severe, first: entry.at, at: entry.at, count: 1, text, shape };
+        let (severe, at) = (record.is_severe(), record.at);
+        let line = KeptLine { source, container, severe, first: at, at, count: 1, text, shape };
         lines.push_back(line);
         let most = if output { OF_OUTPUT } else { [OF_POD, OF_NODE][usize::from(of_node)] };
         if lines.len() > most {
             lines.pop_front();
         }
-        true
     }
 
     /// Every line, source by source, each oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Line> {
+    pub fn iter(&self) -> impl Iterator<Item = &KeptLine> {
         self.0.values().flatten()
     }
 
@@ -88,7 +85,7 @@ impl Lines {
     }
 }
 
-/// What lines have in common that differ in numbers and ids alone (FNV-1a over the rest).
+/// Hash of a text without digits and hexadecimal ids (FNV-1a): equal for lines that differ in those only.
 fn shape(text: &str) -> u64 {
     let rest = text.bytes().filter(|b| !b.is_ascii_hexdigit());
     rest.fold(0xcbf2_9ce4_8422_2325, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
@@ -97,16 +94,15 @@ fn shape(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::LogLevel;
 
-    fn entry(s: i64, message: &str) -> LogEntry {
-        let at = Time::from_timestamp(s, 0).unwrap();
-        let what = LogKind::Other { message: message.into() };
-        LogEntry { at, severe: true, pod: Text::default(), uid: Text::default(), what }
+    fn entry(s: i64, message: &str) -> LogRecord {
+        LogRecord::new(Time::from_timestamp(s, 0).unwrap(), LogLevel::Error, message)
     }
 
     #[test]
     fn repeats_fold_and_the_latest_stays() {
-        let mut lines = Lines::default();
+        let mut lines = KeptLines::default();
         lines.take(Source::KubeletLog, &entry(1, "no space on /dev/sda1 (attempt 1)"), false);
         lines.take(Source::RuntimeLog, &entry(2, "other"), false);
         lines.take(Source::KubeletLog, &entry(3, "no space on /dev/sda1 (attempt 27)"), false);
@@ -117,6 +113,6 @@ mod tests {
             let words: String = (0..i).map(|_| 'x').collect();
             lines.take(Source::KubeletLog, &entry(9, &words), false);
         }
-        assert_eq!(lines.iter().count(), OF_POD + 1, "one source's lines do not push out another's");
+        assert_eq!(lines.iter().count(), OF_POD + 1, "each source has its own limit");
     }
 }

@@ -1,13 +1,12 @@
-//! Owns what the kubelet's log and spans say of single pods and of the sync loop, bounded in number.
-//! It must not keep more lines than `lines` allows; of what the pipeline needs a fact per kind is kept, the latest.
+//! What the kubelet's log and the spans report about single pods and the sync loop, bounded: the latest fact of each kind.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::Lines;
-use crate::observation::{LogEntry, LogKind, Source, Span, Time};
+use super::lines::KeptLines;
+use crate::observation::{LogKind, LogRecord, Source, Span, Time};
 use crate::text::{Message, Text};
 use crate::weight::Weigh;
 
@@ -15,7 +14,7 @@ use crate::weight::Weigh;
 const PODS_KEPT: usize = 2048;
 /// As many more are kept until all of them go at once: to find the oldest costs a pass over all.
 const PODS_MORE: usize = 512;
-/// Bytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
+/// CountedBytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
 const BYTES_KEPT: usize = 12 << 20;
 /// Traces remembered while spans of the same trace may still arrive in another batch.
 const TRACES_KEPT: usize = 128;
@@ -56,23 +55,20 @@ impl Weigh for PodLog {
 }
 
 impl PodLog {
-    /// True when the line says something that is kept.
-    fn take(&mut self, entry: &LogEntry) -> bool {
-        let at = entry.at;
-        match &entry.what {
-            LogKind::PodSeen { source } => self.seen = Some((at, source.clone())),
+    /// Takes in what a line of time `at` means; false if nothing of it is kept.
+    fn apply(&mut self, at: Time, kind: LogKind) -> bool {
+        match kind {
+            LogKind::PodSeen { source } => self.seen = Some((at, source)),
             LogKind::PodDelete => self.delete = Some(at),
-            LogKind::AdmissionDenied { reason, message } => {
-                self.denied = Some((at, reason.clone(), message.clone()));
-            }
+            LogKind::AdmissionDenied { reason, message } => self.denied = Some((at, reason, message)),
             LogKind::SandboxCreating => {
                 self.first_sandbox_attempt.get_or_insert(at);
                 self.sandbox_attempt = Some(at);
             }
-            LogKind::SandboxFailed { error } => self.sandbox_failed = Some((at, error.clone())),
-            LogKind::SyncError { error } => self.sync_error = Some((at, error.clone())),
-            LogKind::Startup { e2e_s, slo_s } => self.startup = Some((at, *e2e_s, *slo_s)),
-            LogKind::Killing { container, grace_s } => self.killing = Some((at, container.clone(), *grace_s)),
+            LogKind::SandboxFailed { error } => self.sandbox_failed = Some((at, error)),
+            LogKind::SyncError { error } => self.sync_error = Some((at, error)),
+            LogKind::Startup { e2e_s, slo_s } => self.startup = Some((at, e2e_s, slo_s)),
+            LogKind::Killing { container, grace_s } => self.killing = Some((at, container, grace_s)),
             LogKind::PodRemove
             | LogKind::Output { .. }
             | LogKind::ContainerFinished { .. }
@@ -109,72 +105,71 @@ pub struct Logs {
     traces: VecDeque<(Text, Text)>,
     /// RunPodSandbox spans that came before their syncPod did.
     early: VecDeque<Span>,
-    /// Lines that name no pod.
+    /// KeptLines that name no pod.
     #[serde(default)]
-    pub(super) lines: Arc<Lines>,
-    /// Lines of pods, by `namespace/name` or UID.
+    pub(super) lines: Arc<KeptLines>,
+    /// KeptLines of pods, by `namespace/name` or UID.
     #[serde(default)]
-    pub(super) pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
+    pub(super) pod_lines: Arc<BTreeMap<Text, Arc<KeptLines>>>,
     /// When the sync loop last said that it skips its work, and why.
     pub loop_blocked: Option<(Time, Message)>,
     /// When PLEG last complained, and of what.
     pub pleg_trouble: Option<(Time, Message)>,
     #[serde(skip)]
-    of_pods: Bytes,
+    of_pods: CountedBytes,
     #[serde(skip)]
-    of_lines: Bytes,
+    of_lines: CountedBytes,
 }
 
-/// Bytes of all values of a map; none while they were not counted. Two that differ make no difference.
+/// CountedBytes of all values of a map; none while they were not counted. Two that differ make no difference.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bytes(Option<usize>);
+struct CountedBytes(Option<usize>);
 
-impl PartialEq for Bytes {
+impl PartialEq for CountedBytes {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
 impl Logs {
-    /// Keeps a line of any log; returns the key under which a pod is touched.
-    pub(super) fn line(&mut self, source: Source, entry: &LogEntry) -> Option<Text> {
-        let key = if entry.pod.is_empty() { &entry.uid } else { &entry.pod };
-        entry.what.text()?;
+    /// Keeps a line of any log; returns the key of the pod that it names.
+    pub(super) fn keep(&mut self, source: Source, record: &LogRecord) -> Option<Text> {
+        let key = if record.pod.is_empty() { &record.uid } else { &record.pod };
         if key.is_empty() {
-            Arc::make_mut(&mut self.lines).take(source, entry, true);
+            Arc::make_mut(&mut self.lines).take(source, record, true);
             return None;
         }
         let pods = Arc::make_mut(&mut self.pod_lines);
         let before = pods.get(key).map(|lines| lines.heap());
-        Arc::make_mut(pods.entry(key.clone()).or_default()).take(source, entry, false);
-        evict(pods, key, before, &mut self.of_lines, Lines::last);
+        Arc::make_mut(pods.entry(key.clone()).or_default()).take(source, record, false);
+        evict(pods, key, before, &mut self.of_lines, KeptLines::last);
         Some(key.clone())
     }
 
     /// The lines of a pod that exists since `created`: older ones are about a namesake.
-    pub(super) fn lines_of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Vec<Arc<Lines>> {
+    pub(super) fn lines_of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Vec<Arc<KeptLines>> {
         let found = [namespaced, uid].into_iter().filter_map(|key| self.pod_lines.get(key));
         found.filter(|lines| created.is_none_or(|c| lines.last() >= Some(c))).cloned().collect()
     }
 
-    /// Takes in a line of the kubelet; returns the keys under which pods are touched.
-    pub(super) fn entry(&mut self, entry: &LogEntry) -> Vec<Text> {
-        match &entry.what {
-            LogKind::LoopBlocked { error } => self.loop_blocked = Some((entry.at, error.clone())),
-            LogKind::PlegTrouble { error } => self.pleg_trouble = Some((entry.at, error.clone())),
+    /// Takes in what a line of the kubelet means; returns the key of the pod that it changes.
+    pub(super) fn apply_kind(&mut self, record: &LogRecord, kind: LogKind) -> Option<Text> {
+        match &kind {
+            LogKind::LoopBlocked { error } => self.loop_blocked = Some((record.at, error.clone())),
+            LogKind::PlegTrouble { error } => self.pleg_trouble = Some((record.at, error.clone())),
             _ => {}
         }
-        let key = if entry.pod.is_empty() { &entry.uid } else { &entry.pod };
+        let key = if record.pod.is_empty() { &record.uid } else { &record.pod };
         if key.is_empty() {
-            return Vec::new();
+            return None;
         }
         let mut log = self.pods.get(key).map(|log| (**log).clone()).unwrap_or_default();
-        if !log.take(entry) {
-            return Vec::new();
+        if !log.apply(record.at, kind) {
+            return None;
         }
         let before = self.pods.insert(key.clone(), Arc::new(log)).map(|log| log.heap());
         evict(&mut self.pods, key, before, &mut self.of_pods, |log| log.last);
-        vec![key.clone()]
+        Some(key.clone())
     }
 
     /// Takes in a finished span; returns the UID of the pod it touches.
@@ -241,7 +236,7 @@ fn evict<V: Weigh>(
     map: &mut BTreeMap<Text, Arc<V>>,
     changed: &Text,
     before: Option<usize>,
-    bytes: &mut Bytes,
+    bytes: &mut CountedBytes,
     last: impl Fn(&V) -> Option<Time>,
 ) {
     let all = |map: &BTreeMap<Text, Arc<V>>| map.values().map(|v| v.heap()).sum();
@@ -275,17 +270,16 @@ fn evict_oldest<V>(map: &mut BTreeMap<Text, Arc<V>>, last: impl Fn(&V) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::LogLevel;
 
     #[test]
     fn lines_are_bounded_in_bytes_over_all_pods_and_the_newest_stay() {
         let mut logs = Logs::default();
         for n in 0..20_000 {
             let at = Time::from_timestamp(n, 0).unwrap();
-            let what =
-                LogKind::Other { message: format!("{} {}", "x".repeat(4000), "y".repeat(n as usize % 90)).into() };
-            let entry =
-                LogEntry { at, severe: true, pod: format!("n/p{}", n % 3000).into(), uid: Text::default(), what };
-            logs.line(Source::KubeletLog, &entry);
+            let text = format!("{} {}", "x".repeat(4000), "y".repeat(n as usize % 90));
+            let record = LogRecord::new(at, LogLevel::Error, text);
+            logs.keep(Source::KubeletLog, &LogRecord { pod: format!("n/p{}", n % 3000).into(), ..record });
         }
         let held: usize = logs.pod_lines.values().map(|lines| lines.heap()).sum();
         assert!(held <= BYTES_KEPT && held > BYTES_KEPT / 2, "{held}");

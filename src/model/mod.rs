@@ -28,7 +28,7 @@ pub use container_history::{ContainerHistory, Exit, bare_id, never_ran, nonzero_
 pub use event_limit::EVENTS_KEPT;
 pub use initial_list::InitialList;
 pub use kubelet::{KubeletFacts, OperationWindow, PodStartLatency, RelistWindow};
-pub use lines::{Line, Lines};
+pub use lines::{KeptLine, KeptLines};
 pub use logs::{Logs, PodLog};
 pub use node_capacity::{NodeCapacities, NodeCapacity};
 pub use object_store::{ObjectStore, StoredObject};
@@ -163,9 +163,9 @@ pub struct Snapshot {
     /// those of pods on other nodes.
     pub events_of_unknown_pods: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
-    pub lines: Arc<Lines>,
+    pub lines: Arc<KeptLines>,
     /// Log lines that name a pod, by `namespace/name` or UID.
-    pub pod_lines: Arc<BTreeMap<Text, Arc<Lines>>>,
+    pub pod_lines: Arc<BTreeMap<Text, Arc<KeptLines>>>,
     /// The kubelet's metrics, settings and health.
     pub kubelet: Arc<KubeletFacts>,
     /// The runtime's version and conditions.

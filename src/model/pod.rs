@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::container_history::Exit;
-use super::lines::{Line, Lines};
+use super::lines::{KeptLine, KeptLines};
 use super::logs::{PodLog, PodSpans};
 use super::object_store::StoredObject;
 use crate::objects::{Event, LeftOut, Pod};
@@ -51,8 +51,8 @@ pub struct PodFacts {
     pub first_ready: Option<Time>,
     /// What the kubelet has logged about the pod.
     pub log: Option<Arc<PodLog>>,
-    /// Lines of all logs that name the pod.
-    pub lines: Vec<Arc<Lines>>,
+    /// KeptLines of all logs that name the pod.
+    pub lines: Vec<Arc<KeptLines>>,
     /// The kubelet's trace spans of the pod.
     pub spans: Option<Arc<PodSpans>>,
     /// Its directories on disk.
@@ -189,8 +189,8 @@ impl PodFacts {
         self.events.iter().find(|e| reasons.contains(&e.reason.as_str()))
     }
 
-    /// Lines of all logs that name the pod.
-    pub fn log_lines(&self) -> impl Iterator<Item = &Line> {
+    /// KeptLines of all logs that name the pod.
+    pub fn log_lines(&self) -> impl Iterator<Item = &KeptLine> {
         self.lines.iter().flat_map(|lines| lines.iter())
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, PodDir, PodUsage, Pull,
+    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, LogRecord, PodDir, PodUsage, Pull,
     RuntimeStatus, Sandbox, Scrape, SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit, Vitals,
 };
 use crate::objects::{Event, Lease, Node, Pod};
@@ -94,7 +94,7 @@ pub enum Fact {
     KubeletConfig(Box<KubeletConfig>),
     /// The kubelet's health.
     Health(Health),
-    /// A log line.
+    /// A log line as recordings of format 1 and 2 hold it; written as [`Fact::LogRecord`] since.
     Log(Box<LogEntry>),
     /// A finished span.
     Span(Box<Span>),
@@ -137,12 +137,14 @@ pub enum Fact {
     PodUsage(PodUsage),
     /// The control group of the pod with that UID is gone.
     PodUsageGone(Text),
+    /// A log line.
+    LogRecord(Box<LogRecord>),
 }
 
 impl Fact {
     /// True for log lines and spans, the only facts that can be dropped when the model is slow; all others are state.
     pub fn may_be_dropped(&self) -> bool {
-        matches!(self, Fact::Log(_) | Fact::Span(_))
+        matches!(self, Fact::Log(_) | Fact::LogRecord(_) | Fact::Span(_))
     }
 
     /// The key of keyed state: a later fact of the same source with the same key replaces it.
@@ -190,6 +192,7 @@ impl Fact {
             | Fact::CallEnd { .. }
             | Fact::Scrape(_)
             | Fact::Log(_)
+            | Fact::LogRecord(_)
             | Fact::Span(_)
             | Fact::Dropped { .. } => return None,
         })

@@ -169,7 +169,7 @@ fn is_listed(fact: &Fact) -> bool {
 mod tests {
     use super::*;
     use crate::objects::Pod;
-    use crate::observation::{LogEntry, LogKind, Sequencer, Time};
+    use crate::observation::{LogLevel, LogRecord, Sequencer, Time};
 
     fn at(s: i64) -> Time {
         Time::from_timestamp(s, 0).unwrap()
@@ -183,13 +183,7 @@ mod tests {
     }
 
     fn log() -> Fact {
-        Fact::Log(Box::new(LogEntry {
-            at: at(0),
-            severe: false,
-            pod: "".into(),
-            uid: "".into(),
-            what: LogKind::PodDelete,
-        }))
+        Fact::LogRecord(Box::new(LogRecord::new(at(0), LogLevel::Info, "SyncLoop DELETE")))
     }
 
     fn run(facts: Vec<Fact>, queue: &mut Queue) -> Vec<Fact> {

@@ -1,7 +1,7 @@
 //! The memory cost of a fact: its own, and that of what the model derives from it.
 
 use super::{
-    Certificate, Container, ContainerDir, Fact, FilesystemUsage, Health, Image, ImageFs, LogEntry, LogKind, Pull,
+    Certificate, Container, ContainerDir, Fact, FilesystemUsage, Health, Image, ImageFs, LogEntry, LogRecord, Pull,
     RuntimeCondition, RuntimeStatus, Sandbox, Span, StaticPod, Unit, Vitals,
 };
 use super::{Filesystem, KubeletConfig, Observation, PodDir, PodUsage, Pressure};
@@ -29,6 +29,7 @@ weighs!(KubeletConfig: settings);
 weighs!(Health: text);
 weighs!(Span: name, trace, id, parent, uid);
 weighs!(LogEntry: pod, uid, what);
+weighs!(LogRecord: pod, uid, container, location, message, fields);
 
 impl Weigh for Pressure {
     fn heap(&self) -> usize {
@@ -36,28 +37,8 @@ impl Weigh for Pressure {
     }
 }
 
-impl Weigh for LogKind {
-    fn heap(&self) -> usize {
-        match self {
-            Self::PodSeen { source: text }
-            | Self::Killing { container: text, .. }
-            | Self::ContainerFinished { container: text, .. } => text.heap(),
-            Self::SandboxFailed { error: text }
-            | Self::SyncError { error: text }
-            | Self::LoopBlocked { error: text }
-            | Self::PlegTrouble { error: text }
-            | Self::Other { message: text } => text.heap(),
-            Self::PlegEvent { event: a, id: b } => a.heap() + b.heap(),
-            Self::AdmissionDenied { reason: a, message: b } | Self::Output { container: a, line: b } => {
-                a.heap() + b.heap()
-            }
-            Self::PodDelete | Self::PodRemove | Self::SandboxCreating | Self::Startup { .. } => 0,
-        }
-    }
-}
-
-/// Estimate of what the model, the pipeline and the view derive from one pod, bytes: index entries, history, joined facts,
-/// diagnosis and row.
+/// What the model, the pipeline and the view derive from one pod, bytes: its place in the indexes, its trail, its joined
+/// facts, its diagnosis and its row. An estimate.
 const OF_POD: usize = 4 << 10;
 /// Estimate for a sandbox or a container, bytes; for most of them the pod has its own weight.
 const OF_CONTAINER: usize = 1 << 10;
@@ -85,6 +66,7 @@ impl Fact {
             Fact::KubeletConfig(config) => (config.heap(), OF_OTHER),
             Fact::Health(health) => (health.heap(), 0),
             Fact::Log(entry) => (entry.heap(), 0),
+            Fact::LogRecord(line) => (line.heap(), 0),
             Fact::Span(span) => (span.heap(), 0),
             Fact::Unit(unit) => (unit.heap(), OF_OTHER),
             Fact::PodDir(dir) => (dir.heap(), OF_CONTAINER),

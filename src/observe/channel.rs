@@ -153,16 +153,13 @@ mod tests {
 
     use super::*;
     use crate::objects::Pod;
-    use crate::observation::{LogEntry, LogKind, Time};
+    use crate::observation::{LogLevel, LogRecord, Time};
     use crate::observe::{Clock, ObservationSink};
 
     #[tokio::test]
     async fn a_backlog_waits_and_dropped_lines_of_a_flood_are_counted() {
         const LINES: u64 = 3 * QUEUE_LOSSY_CAPACITY as u64;
-        let line = || {
-            let what = LogKind::Other { message: "x".into() };
-            Fact::Log(Box::new(LogEntry { at: Time::UNIX_EPOCH, severe: true, pod: "".into(), uid: "".into(), what }))
-        };
+        let line = || Fact::LogRecord(Box::new(LogRecord::new(Time::UNIX_EPOCH, LogLevel::Error, "x")));
         for backlog in [true, false] {
             let (ObservationChannel { tx, mut rx, room }, running) = observation_channel();
             tokio::spawn(running);

@@ -14,13 +14,14 @@ use super::identity::KubeletIdentity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
-use super::logs::{LastWords, LogOf, LogSource};
+use super::logs::{LastWords, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
 use super::{
     Attempt, BackOff, Clock, LogReader, ObservationChannel, ObservationSender, ObservationSink, SourceFailure,
     supervise,
 };
+use crate::decode::NodeLog;
 use crate::observation::{Budget, Observation, Source};
 use crate::text::Text;
 
@@ -172,9 +173,9 @@ impl SourceSet<'_> {
 
     fn logs(&mut self, plan: &Plan) {
         let why = "no unit and no log file found";
-        self.add(Source::KubeletLog, LogSource::new(LogOf::Kubelet, plan.kubelet_log.value.clone(), why));
-        self.add(Source::RuntimeLog, LogSource::new(LogOf::Runtime, plan.runtime_log.value.clone(), why));
-        self.add(Source::KernelLog, LogSource::new(LogOf::Kernel, None, why));
+        self.add(Source::KubeletLog, LogSource::new(NodeLog::Kubelet, plan.kubelet_log.value.clone(), why));
+        self.add(Source::RuntimeLog, LogSource::new(NodeLog::Runtime, plan.runtime_log.value.clone(), why));
+        self.add(Source::KernelLog, LogSource::new(NodeLog::Kernel, None, why));
     }
 
     fn machine(&mut self, plan: &Plan) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(crate) mod fixture;
 
 use super::{PipelinePosition, Stage, StageState};
-use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use fixture::Node;
 
 fn pod(status: Value) -> Fact {
@@ -148,13 +148,8 @@ fn the_back_off_of_a_restarted_kubelet_is_read_from_its_log() {
     let next = |node: &mut Node| position(node).next.map(|n| ((n.at.unwrap() - ended).num_seconds(), n.estimated));
     assert_eq!(next(&mut node), Some((300, true)));
     let error = r#"failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 20s restarting failed container=app pod=p_n(u)""#;
-    let entry = LogEntry {
-        at: ended + TimeDelta::milliseconds(400),
-        uid: "u".into(),
-        pod: "n/p".into(),
-        what: LogKind::SyncError { error: error.into() },
-        severe: true,
-    };
-    node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    let entry = LogRecord::new(ended + TimeDelta::milliseconds(400), LogLevel::Error, "Error syncing pod, skipping");
+    let entry = entry.with("err", error).of_pod("n/p", "u");
+    node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     assert_eq!(next(&mut node), Some((20, false)));
 }

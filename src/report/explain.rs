@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::diagnose::{Finding, Todo};
+use crate::diagnose::{Finding, RemedyStep};
 use crate::observation::Time;
 use crate::runbook::Cause;
 use crate::view::{ExplainedSubject, RunbookEntry, clock, next_text};
@@ -68,7 +68,7 @@ fn first(f: &Finding, now: Time, width: usize, out: &mut String) {
     }
 }
 
-fn steps(steps: &[Todo], width: usize, out: &mut String) {
+fn steps(steps: &[RemedyStep], width: usize, out: &mut String) {
     if !steps.is_empty() {
         out.push_str("  to do\n");
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::json::{API_VERSION, DocumentHead, EvidenceJson, known};
 use super::json_pods::NextJson;
-use crate::diagnose::{Finding, Todo};
+use crate::diagnose::{Finding, RemedyStep};
 use crate::runbook::Cause;
 use crate::text::Text;
 use crate::view::{ExplainedSubject, NodeView, RunbookEntry};
@@ -91,8 +91,8 @@ impl From<&Finding> for FindingJson {
     }
 }
 
-impl From<&Todo> for StepJson {
-    fn from(t: &Todo) -> Self {
+impl From<&RemedyStep> for StepJson {
+    fn from(t: &RemedyStep) -> Self {
         Self { text: t.text.clone(), command: t.command.clone(), disrupts: t.disrupts.clone() }
     }
 }

@@ -1,12 +1,11 @@
-//! Owns what makes a runbook a good one: every rule has examples that hold, every entry can be acted on.
-//! It must not refuse what cannot be read: `parse` has done that.
+//! Checks the quality of a runbook: every rule has examples that hold, every entry has steps.
 
 use std::collections::BTreeSet;
 
 use super::Runbook;
 use super::entry::Cause;
 
-/// Names that are always known of a subject, or stand for themselves when they are not.
+/// Variables that every template may use.
 const KNOWN: &[&str] = &[
     "pod",
     "namespace",

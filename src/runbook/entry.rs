@@ -1,38 +1,37 @@
-//! Owns what the runbook says of a cause: its words, its steps, and how sure and how bad it is.
-//! It must not hold what proves the cause: that is a rule.
+//! A cause's entry in the runbook: texts, steps, severity and confidence. Rules prove it.
 
 use serde::{Deserialize, Serialize};
 
 use super::template::Template;
 use crate::pipeline::Stage;
 
-/// Where a subject stands when this is its cause.
+/// What a cause affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CauseScope {
     /// That stage of the pipeline.
     Stage(Stage),
     /// The node's fault and not one pod's.
     Node,
-    /// Wherever the subject stands.
+    /// A pod at any stage.
     Any,
 }
 
-impl Place {
+impl CauseScope {
     /// Reads the name of a stage, `node` or `any`.
     pub fn read(name: &str) -> Option<Self> {
         match name {
-            "node" => Some(Place::Node),
-            "any" => Some(Place::Any),
-            name => Stage::ALL.into_iter().find(|s| s.name() == name).map(Place::Stage),
+            "node" => Some(CauseScope::Node),
+            "any" => Some(CauseScope::Any),
+            name => Stage::ALL.into_iter().find(|s| s.name() == name).map(CauseScope::Stage),
         }
     }
 
     /// The name in the runbook and in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Place::Stage(stage) => stage.name(),
-            Place::Node => "node",
-            Place::Any => "any",
+            CauseScope::Stage(stage) => stage.name(),
+            CauseScope::Node => "node",
+            CauseScope::Any => "any",
         }
     }
 }
@@ -41,7 +40,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing is wrong, or it heals by itself.
+    /// No fault, or one that passes on its own.
     Info,
     /// Something is not as it should be, and it works.
     Warning,
@@ -53,11 +52,11 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// The evidence allows it beside others.
+    /// The evidence is consistent with it.
     Possible,
-    /// The evidence points to it, and does not say it.
+    /// The evidence strongly suggests it.
     Likely,
-    /// The evidence says it.
+    /// The evidence proves it.
     Certain,
 }
 
@@ -83,18 +82,18 @@ impl Severity {
     }
 }
 
-/// What a step does to the node.
+/// The effect of a step on the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It only looks.
-    Looks,
-    /// It changes something: what.
+    /// It only reads.
+    ReadOnly,
+    /// It changes something; the text names it.
     Disrupts(String),
 }
 
 /// One thing to do.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RunbookStep {
     /// What it is for.
     pub text: Template,
     /// The command; absent for advice.
@@ -108,8 +107,8 @@ pub struct Step {
 pub struct Cause {
     /// Stable id, such as `image.not-found`.
     pub id: String,
-    /// Where the subject stands.
-    pub place: Place,
+    /// What it affects.
+    pub place: CauseScope,
     /// How bad.
     pub severity: Severity,
     /// A few words.
@@ -117,11 +116,11 @@ pub struct Cause {
     /// What it means.
     pub explanation: Template,
     /// What to do, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RunbookStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
     /// Words of Kubernetes that lead here: waiting reasons, statuses, event reasons.
     pub reasons: Vec<String>,
-    /// Stages in which a pod that is not well is explained by this cause of its node.
+    /// Stages at which this cause of the node explains a failing pod.
     pub explains: Vec<Stage>,
 }

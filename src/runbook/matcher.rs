@@ -1,14 +1,14 @@
-//! Owns the matching of signals against all conditions: one pass over a text tells which patterns are worth a try, and a
-//! pattern is compiled when it is first tried. It must not rank what matches.
+//! Matches signals against all conditions: one pass over a text selects the patterns to try; a pattern is compiled when it is
+//! first tried.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::kind::{Kind, Signal};
 use super::prefilter::Prefilter;
-use super::rule::{Condition, Rule};
+use super::rule::{Rule, SignalCondition};
+use super::signal::{Signal, SignalKind};
 use super::template::Vars;
 
 /// What one pattern may take when it is compiled, bytes: a pattern of a team's own cannot eat the node's memory.
@@ -20,13 +20,13 @@ const TEXT_LIMIT: usize = 4096;
 /// cost some 50 ns a byte at worst.
 const SUBJECT_LIMIT: usize = 1 << 20;
 
-/// Conditions, and their patterns made ready when they are first needed.
+/// Conditions, and their patterns, compiled when they are first needed.
 #[derive(Debug, Default)]
-pub(super) struct Matcher {
-    conditions: Vec<Condition>,
+pub(super) struct SignalMatcher {
+    conditions: Vec<SignalCondition>,
     regexes: Vec<OnceLock<Option<Regex>>>,
     prefilter: Prefilter,
-    by_kind: BTreeMap<Kind, OfKind>,
+    by_kind: BTreeMap<SignalKind, OfKind>,
     /// Rules that a condition helps to prove, by its number.
     proves: Vec<Vec<usize>>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Matcher {
 /// Conditions on one kind of signal.
 #[derive(Debug, Default)]
 struct OfKind {
-    /// Those without a pattern that ask for a word as it is, by the word.
+    /// Conditions without a pattern that require an exact word, by the word.
     by_word: HashMap<String, Vec<usize>>,
     /// The others without a pattern.
     loose: Vec<usize>,
@@ -43,7 +43,7 @@ struct OfKind {
 }
 
 impl OfKind {
-    fn add(&mut self, number: usize, condition: &Condition) {
+    fn add(&mut self, number: usize, condition: &SignalCondition) {
         let ends = condition.code.into_iter().flat_map(|(from, to)| [from, to.saturating_add(1)]);
         self.thresholds.extend(ends);
         if condition.text.is_some() {
@@ -91,9 +91,9 @@ fn matched(signal: &Signal) -> &[u8] {
     text.get(..TEXT_LIMIT).unwrap_or(text)
 }
 
-impl Matcher {
-    pub fn new(conditions: Vec<Condition>, rules: &[Rule]) -> Self {
-        let mut by_kind: BTreeMap<Kind, OfKind> = BTreeMap::new();
+impl SignalMatcher {
+    pub fn new(conditions: Vec<SignalCondition>, rules: &[Rule]) -> Self {
+        let mut by_kind: BTreeMap<SignalKind, OfKind> = BTreeMap::new();
         for (i, condition) in conditions.iter().enumerate() {
             condition.kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().add(i, condition));
         }
@@ -112,7 +112,7 @@ impl Matcher {
         Self { conditions, regexes, prefilter, by_kind, proves }
     }
 
-    pub fn thresholds(&self, kind: Kind) -> &[i64] {
+    pub fn thresholds(&self, kind: SignalKind) -> &[i64] {
         self.by_kind.get(&kind).map_or(&[], |of_kind| &of_kind.thresholds)
     }
 
@@ -125,7 +125,7 @@ impl Matcher {
     fn met<'s>(&self, signals: &'s [Signal]) -> BTreeMap<usize, Met<'s>> {
         let mut met: BTreeMap<usize, Met> = BTreeMap::new();
         let mut left = SUBJECT_LIMIT;
-        // One text is often said under several kinds.
+        // One text often has signals of several kinds.
         let mut worth_trying: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, signal) in signals.iter().enumerate() {
             let accepts = |c: &usize| self.conditions.get(*c).is_some_and(|c| c.accepts(signal));
@@ -164,7 +164,7 @@ impl Matcher {
         for number in proved {
             let Some(rule) = rules.get(number) else { continue };
             for container in &containers {
-                // What is said of the pod counts for each of its containers; what is said of one, not for another.
+                // A signal of the pod counts for each of its containers; a signal of one container only for that one.
                 let subjects = ["", container];
                 let subjects = if container.is_empty() { &subjects[..1] } else { &subjects[..] };
                 let own = |c: usize| {

@@ -1,28 +1,27 @@
-//! Owns the runbook: what proves each cause, what it means and what to do, read from TOML files and matched on signals.
-//! It must not look at pods or nodes: `diagnose` makes signals of them, and this answers what they prove.
+//! The runbook: what proves each cause, what it means and what to do, read from TOML files and matched against signals.
 
 mod check;
 mod entry;
-mod kind;
 mod matcher;
 mod parse;
 mod prefilter;
 mod rule;
+mod signal;
 mod template;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-pub use entry::{Cause, Confidence, Effect, Place, Severity, Step};
-pub use kind::{Kind, Signal};
+pub use entry::{Cause, CauseScope, Confidence, Effect, RunbookStep, Severity};
 pub use matcher::Hit;
-pub use parse::Refused;
+pub use parse::RunbookFileError;
 pub use rule::Rule;
+pub use signal::{Signal, SignalKind};
 pub use template::{Template, Vars, quoted};
 
 use crate::named_file;
-use matcher::Matcher;
+use matcher::SignalMatcher;
 use parse::{Parsed, parse};
 
 /// A team's own rules, beside the embedded ones.
@@ -57,7 +56,7 @@ const EMBEDDED: &[(&str, &str)] = embedded![
 pub struct Runbook {
     causes: BTreeMap<String, Arc<Cause>>,
     rules: Vec<Rule>,
-    matcher: Matcher,
+    matcher: SignalMatcher,
 }
 
 /// Why a runbook could not be loaded.
@@ -68,12 +67,12 @@ pub enum RunbookError {
     Read {
         /// Which.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A file is wrong.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    InvalidFile(#[from] RunbookFileError),
 }
 
 impl Runbook {
@@ -83,7 +82,7 @@ impl Runbook {
         BUILTIN.get_or_init(|| {
             // A test reads every embedded file; one that is wrong all the same costs its own causes alone.
             let files = EMBEDDED.iter().filter_map(|(name, content)| parse(name, content, true).ok());
-            // Examples are for whoever checks a runbook.
+            // Examples are needed only to check a runbook.
             Self::of(files.map(Parsed::without_examples))
         })
     }
@@ -120,7 +119,7 @@ impl Runbook {
             causes.extend(file.causes.into_iter().map(|c| (c.id.clone(), Arc::new(c))));
             rules.extend(file.rules.into_iter().map(|rule| rule.shifted(first)));
         }
-        let matcher = Matcher::new(conditions, &rules);
+        let matcher = SignalMatcher::new(conditions, &rules);
         Self { causes, rules, matcher }
     }
 
@@ -161,7 +160,7 @@ impl Runbook {
     }
 
     /// The next number of seconds behind `lasted` at which a condition on such a signal begins or ceases to hold.
-    pub fn next_threshold(&self, kind: Kind, lasted: i64) -> Option<i64> {
+    pub fn next_threshold(&self, kind: SignalKind, lasted: i64) -> Option<i64> {
         self.matcher.thresholds(kind).iter().copied().find(|t| *t > lasted)
     }
 

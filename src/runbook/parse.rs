@@ -1,13 +1,12 @@
-//! Owns the shape of a runbook file, and what is said of a wrong one: file, line, reason.
-//! It must not judge whether a rule is a good one: that is `check`.
+//! The format of a runbook file, and the errors of an invalid one: file, line, reason.
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::entry::{Cause, Confidence, Effect, Place, Severity, Step};
-use super::kind::{Kind, Signal};
+use super::entry::{Cause, CauseScope, Confidence, Effect, RunbookStep, Severity};
 use super::matcher::compile;
-use super::rule::{Condition, Rule, Term};
+use super::rule::{Rule, RuleTerm, SignalCondition};
+use super::signal::{Signal, SignalKind};
 use super::template::Template;
 use crate::observation::Source;
 use crate::pipeline::Stage;
@@ -16,7 +15,7 @@ use crate::text::Text;
 /// Why a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {reason}")]
-pub struct Refused {
+pub struct RunbookFileError {
     /// The file.
     pub file: String,
     /// The line, from 1.
@@ -27,7 +26,7 @@ pub struct Refused {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RunbookFile {
     #[serde(default)]
     cause: Vec<RawCause>,
 }
@@ -102,7 +101,7 @@ struct RawTerm {
     #[serde(default)]
     any: Vec<RawTerm>,
     #[serde(default)]
-    signal: OneOrMany<Kind>,
+    signal: OneOrMany<SignalKind>,
     #[serde(default)]
     word: OneOrMany<String>,
     text: Option<String>,
@@ -140,7 +139,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// A text for the first kind that the rule looks at, one signal, or several.
+/// A text for the first kind of signal in the rule, one signal, or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RawExample {
@@ -152,7 +151,7 @@ enum RawExample {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawSignal {
-    signal: Kind,
+    signal: SignalKind,
     #[serde(default)]
     word: String,
     #[serde(default)]
@@ -173,7 +172,7 @@ fn one() -> u32 {
 pub(super) struct Parsed {
     pub causes: Vec<Cause>,
     pub rules: Vec<Rule>,
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<SignalCondition>,
 }
 
 impl Parsed {
@@ -188,13 +187,13 @@ impl Parsed {
 }
 
 /// Reads a file. Patterns are compiled to see that they can be, unless `trusted`.
-pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, Refused> {
-    let at = |offset: usize, reason: String| Refused {
+pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, RunbookFileError> {
+    let at = |offset: usize, reason: String| RunbookFileError {
         file: name.to_owned(),
         line: content.get(..offset).map_or(1, |before| before.matches('\n').count() + 1),
         reason,
     };
-    let file: File = toml::from_str(content)
+    let file: RunbookFile = toml::from_str(content)
         .map_err(|e| at(e.span().map_or(0, |s| s.start), e.message().trim().replace('\n', "; ")))?;
     let mut parsed = Parsed::default();
     for raw in file.cause {
@@ -208,16 +207,16 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
         }
         let template =
             |text: &Spanned<String>| Template::read(text.get_ref()).map_err(|reason| at(text.span().start, reason));
-        let place = Place::read(raw.stage.get_ref()).ok_or_else(|| {
+        let place = CauseScope::read(raw.stage.get_ref()).ok_or_else(|| {
             let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
             at(raw.stage.span().start, format!("no such stage; it is one of {}, node, any", names.join(", ")))
         })?;
         let mut steps = Vec::new();
         for step in &raw.step {
-            steps.push(Step {
+            steps.push(RunbookStep {
                 text: template(&step.text)?,
                 run: step.run.as_ref().map(template).transpose()?,
-                effect: step.disrupts.clone().map_or(Effect::Looks, Effect::Disrupts),
+                effect: step.disrupts.clone().map_or(Effect::ReadOnly, Effect::Disrupts),
             });
         }
         let mut explains = Vec::new();
@@ -243,7 +242,7 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
         for rule in raw.rule {
             let explanation = rule.explanation.as_ref().map(template).transpose()?;
             let line = rule.name.span().start;
-            let mut terms = |raw: Vec<Spanned<RawTerm>>| -> Result<Vec<Term>, Refused> {
+            let mut terms = |raw: Vec<Spanned<RawTerm>>| -> Result<Vec<RuleTerm>, RunbookFileError> {
                 let each = raw.into_iter().map(|t| {
                     let offset = t.span().start;
                     term(t.into_inner(), &mut parsed.conditions, trusted).map_err(|reason| at(offset, reason))
@@ -251,10 +250,11 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
                 each.collect()
             };
             let (all, any, not) = (terms(rule.all)?, terms(rule.any)?, terms(rule.not)?);
-            let Some(first) = all.iter().chain(&any).flat_map(Term::conditions).next() else {
+            let Some(first) = all.iter().chain(&any).flat_map(RuleTerm::conditions).next() else {
                 return Err(at(line, "a rule that asks for nothing: it needs all or any".to_owned()));
             };
-            let kind = parsed.conditions.get(*first).and_then(|c| c.kinds.first()).copied().unwrap_or(Kind::Event);
+            let kind =
+                parsed.conditions.get(*first).and_then(|c| c.kinds.first()).copied().unwrap_or(SignalKind::Event);
             let examples =
                 |raw: Vec<Spanned<RawExample>>| raw.into_iter().map(|e| example(e.into_inner(), kind)).collect();
             parsed.rules.push(Rule {
@@ -274,10 +274,10 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
     Ok(parsed)
 }
 
-fn term(raw: RawTerm, conditions: &mut Vec<Condition>, trusted: bool) -> Result<Term, String> {
+fn term(raw: RawTerm, conditions: &mut Vec<SignalCondition>, trusted: bool) -> Result<RuleTerm, String> {
     let bare = raw.all.is_empty() && raw.any.is_empty();
     if bare {
-        return Ok(Term::One(condition(raw, conditions, trusted)?));
+        return Ok(RuleTerm::One(condition(raw, conditions, trusted)?));
     }
     let has_more = !raw.signal.into_vec().is_empty() || raw.text.is_some() || raw.code.is_some();
     if has_more || (!raw.all.is_empty() && !raw.any.is_empty()) {
@@ -286,16 +286,16 @@ fn term(raw: RawTerm, conditions: &mut Vec<Condition>, trusted: bool) -> Result<
     let mut each = |terms: Vec<RawTerm>| -> Result<Vec<usize>, String> {
         terms.into_iter().map(|t| condition(t, conditions, trusted)).collect()
     };
-    Ok(if raw.all.is_empty() { Term::Any(each(raw.any)?) } else { Term::All(each(raw.all)?) })
+    Ok(if raw.all.is_empty() { RuleTerm::Any(each(raw.any)?) } else { RuleTerm::All(each(raw.all)?) })
 }
 
-fn condition(raw: RawTerm, conditions: &mut Vec<Condition>, trusted: bool) -> Result<usize, String> {
+fn condition(raw: RawTerm, conditions: &mut Vec<SignalCondition>, trusted: bool) -> Result<usize, String> {
     if !raw.all.is_empty() || !raw.any.is_empty() {
         return Err("all and any go two levels deep, not three".to_owned());
     }
     let kinds = raw.signal.into_vec();
     if kinds.is_empty() {
-        let names: Vec<&str> = Kind::ALL.iter().map(|(_, name, _)| *name).collect();
+        let names: Vec<&str> = SignalKind::ALL.iter().map(|(_, name, _)| *name).collect();
         return Err(format!("a condition names its signal: one of {}", names.join(", ")));
     }
     if let Some(text) = raw.text.as_deref().filter(|_| !trusted) {
@@ -305,8 +305,9 @@ fn condition(raw: RawTerm, conditions: &mut Vec<Condition>, trusted: bool) -> Re
         RawCode::One(n) => (n, n),
         RawCode::Range([from, to]) => (from, to),
     });
-    let condition = Condition { kinds, words: raw.word.into_vec(), text: raw.text, code, min_count: raw.min_count };
-    // The same question, asked by several rules, is asked once.
+    let condition =
+        SignalCondition { kinds, words: raw.word.into_vec(), text: raw.text, code, min_count: raw.min_count };
+    // A condition of several rules is kept once.
     if let Some(same) = conditions.iter().position(|c| *c == condition) {
         return Ok(same);
     }
@@ -314,7 +315,7 @@ fn condition(raw: RawTerm, conditions: &mut Vec<Condition>, trusted: bool) -> Re
     Ok(conditions.len() - 1)
 }
 
-fn example(raw: RawExample, kind: Kind) -> Vec<Signal> {
+fn example(raw: RawExample, kind: SignalKind) -> Vec<Signal> {
     let signal = |raw: RawSignal| {
         let signal = Signal::new(raw.signal, Source::ApiEvents, raw.word, raw.text).times(raw.count);
         let signal = signal.of(&Text::new(&raw.container));

@@ -1,5 +1,5 @@
-//! Owns which patterns a text can match at all: the literals that each of them needs, looked for in one pass.
-//! It must not compile a pattern: a runbook has a thousand of them, and a node's troubles need a few dozen.
+//! Selects the patterns that can match a text by the literals that each needs, in one pass. A runbook has about a thousand
+//! patterns; most nodes need a few dozen.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ const SHORTEST: usize = 3;
 /// In half of all messages.
 const COMMON: &[&str] =
     &["fail", "failed", "failed to ", "error", "image", "container", "not found", "volume", "unable to "];
-/// Shorter ones beside the one that tells most of a pattern cost more than they tell.
+/// Least length of the further literals of a pattern: shorter ones cost more than they exclude.
 const WORTH_A_LOOK: usize = 6;
-/// More alternatives than these tell little.
+/// Most alternatives of a clause: more exclude little.
 const MOST_ALTERNATIVES: usize = 64;
 
 /// One of these must be in the text.
 type Clause = Vec<Vec<u8>>;
 
-/// The literals of many patterns, ready to be looked for.
+/// The literals of many patterns, compiled for one search.
 #[derive(Debug, Default)]
 pub(super) struct Prefilter {
     automaton: Option<AhoCorasick>,
-    /// Patterns that nothing can be said of.
+    /// Patterns without a usable literal.
     always: Vec<usize>,
     /// For each literal the patterns whose most telling clause it is of: only these are looked at when it is there.
     begins: Vec<Vec<usize>>,
@@ -33,7 +33,7 @@ pub(super) struct Prefilter {
 }
 
 impl Prefilter {
-    /// `None` stands for a condition without a pattern.
+    /// `None` is a condition without a pattern.
     pub fn new<'a>(patterns: impl Iterator<Item = Option<&'a str>>) -> Self {
         let mut numbers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let (mut always, mut begins, mut others) = (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
@@ -121,7 +121,7 @@ fn clauses(hir: &Hir) -> Vec<Clause> {
         HirKind::Repetition(repetition) if repetition.min > 0 => clauses(&repetition.sub),
         HirKind::Concat(parts) => parts.iter().flat_map(clauses).collect(),
         HirKind::Alternation(branches) => {
-            // One clause for all: of each branch the one that says most.
+            // One clause for all branches: the most selective one of each.
             let best = |branch: &Hir| clauses(branch).into_iter().max_by_key(tells);
             let each: Option<Vec<Clause>> = branches.iter().map(best).collect();
             each.map(|each| vec![each.concat()]).unwrap_or_default()

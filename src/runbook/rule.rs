@@ -1,26 +1,25 @@
-//! Owns what proves a cause: conditions on signals, joined by all, any and not, in two levels.
-//! It must not look at more than signals; what needs arithmetic is code that makes a signal.
+//! What proves a cause: conditions on signals, joined by all, any and not, in two levels.
 
 use super::entry::Confidence;
-use super::kind::{Kind, Signal};
+use super::signal::{Signal, SignalKind};
 use super::template::Template;
 
-/// Matches one signal. What is absent is not asked.
+/// Matches one signal. An absent field matches any signal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    /// Kinds of signals that are looked at.
-    pub kinds: Vec<Kind>,
+pub struct SignalCondition {
+    /// Kinds of signals that match.
+    pub kinds: Vec<SignalKind>,
     /// The word is one of these; empty for any.
     pub words: Vec<String>,
     /// A pattern in the text, case ignored; its named groups are filled into the words of the finding.
     pub text: Option<String>,
     /// The number lies within.
     pub code: Option<(i64, i64)>,
-    /// It was said at least so often.
+    /// Least number of repeats.
     pub min_count: u32,
 }
 
-impl Condition {
+impl SignalCondition {
     /// All but the pattern.
     pub fn accepts(&self, signal: &Signal) -> bool {
         self.kinds.contains(&signal.kind)
@@ -40,7 +39,7 @@ fn word_matches(wanted: &str, word: &str) -> bool {
 
 /// Conditions by number, joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Term {
+pub enum RuleTerm {
     /// That condition.
     One(usize),
     /// All of them.
@@ -49,21 +48,21 @@ pub enum Term {
     Any(Vec<usize>),
 }
 
-impl Term {
+impl RuleTerm {
     /// The conditions in it.
     pub fn conditions(&self) -> &[usize] {
         match self {
-            Term::One(c) => std::slice::from_ref(c),
-            Term::All(cs) | Term::Any(cs) => cs,
+            RuleTerm::One(c) => std::slice::from_ref(c),
+            RuleTerm::All(cs) | RuleTerm::Any(cs) => cs,
         }
     }
 
-    /// True when its conditions hold, each as `holds` says.
+    /// Evaluates the term; `holds` evaluates one condition.
     pub fn is_true(&self, mut holds: impl FnMut(usize) -> bool) -> bool {
         match self {
-            Term::One(c) => holds(*c),
-            Term::All(cs) => cs.iter().all(|c| holds(*c)),
-            Term::Any(cs) => cs.iter().any(|c| holds(*c)),
+            RuleTerm::One(c) => holds(*c),
+            RuleTerm::All(cs) => cs.iter().all(|c| holds(*c)),
+            RuleTerm::Any(cs) => cs.iter().any(|c| holds(*c)),
         }
     }
 }
@@ -76,17 +75,17 @@ pub struct Rule {
     /// `cause#name`, for `runbook check` and for tests.
     pub id: String,
     /// All of these.
-    pub all: Vec<Term>,
+    pub all: Vec<RuleTerm>,
     /// One of these, if there are any.
-    pub any: Vec<Term>,
+    pub any: Vec<RuleTerm>,
     /// None of these.
-    pub not: Vec<Term>,
+    pub not: Vec<RuleTerm>,
     /// How sure it is then.
     pub confidence: Confidence,
     /// Which of several causes is the deeper: the greater one is told first. 50 is a cause that names itself, below 40
     /// one that is taken when nothing else fits.
     pub weight: u8,
-    /// What it means, where this rule can say more than the cause.
+    /// What it means, if this rule knows more than the cause.
     pub explanation: Option<Template>,
     /// Signals that prove it.
     pub matches: Vec<Vec<Signal>>,
@@ -107,8 +106,8 @@ impl Rule {
     pub(super) fn shifted(mut self, first: usize) -> Self {
         for term in self.all.iter_mut().chain(&mut self.any).chain(&mut self.not) {
             match term {
-                Term::One(c) => *c += first,
-                Term::All(cs) | Term::Any(cs) => cs.iter_mut().for_each(|c| *c += first),
+                RuleTerm::One(c) => *c += first,
+                RuleTerm::All(cs) | RuleTerm::Any(cs) => cs.iter_mut().for_each(|c| *c += first),
             }
         }
         self

@@ -1,19 +1,19 @@
-//! Owns texts and commands with places to fill: `{image}`, or `{image|the image}` where it may be unknown.
-//! It must not run a command: what it fills into one is quoted for the shell.
+//! Texts and commands with variables: `{image}`, or `{image|the image}` with a text for an unknown value. Values in commands are
+//! quoted for the shell.
 
 use std::collections::BTreeMap;
 
-/// Names and what stands for them.
+/// Variables with their values.
 pub type Vars = BTreeMap<String, String>;
 
 /// A text with places to fill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Plain(String),
-    Place { name: String, otherwise: Option<String> },
+    Variable { name: String, otherwise: Option<String> },
 }
 
 impl Template {
@@ -40,24 +40,24 @@ impl Template {
                 if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
                     return Err(format!("{{{inside}}} names nothing: a name is of a-z and _; {{{{ is a brace"));
                 }
-                parts.push(Part::Plain(std::mem::take(&mut plain)));
-                parts.push(Part::Place { name: name.to_owned(), otherwise });
+                parts.push(TemplatePart::Plain(std::mem::take(&mut plain)));
+                parts.push(TemplatePart::Variable { name: name.to_owned(), otherwise });
                 rest = after;
             } else {
                 return Err("a brace that is not closed; {{ and }} are braces".to_owned());
             }
         }
         plain.push_str(rest);
-        parts.push(Part::Plain(plain));
-        parts.retain(|p| *p != Part::Plain(String::new()));
+        parts.push(TemplatePart::Plain(plain));
+        parts.retain(|p| *p != TemplatePart::Plain(String::new()));
         Ok(Self(parts))
     }
 
-    /// The names it asks for.
+    /// The variables in it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Place { name, .. } => Some(name.as_str()),
-            Part::Plain(_) => None,
+            TemplatePart::Variable { name, .. } => Some(name.as_str()),
+            TemplatePart::Plain(_) => None,
         })
     }
 
@@ -75,8 +75,8 @@ impl Template {
         let mut out = String::new();
         for part in &self.0 {
             match part {
-                Part::Plain(text) => out.push_str(text),
-                Part::Place { name, otherwise } => match (vars.get(name), otherwise) {
+                TemplatePart::Plain(text) => out.push_str(text),
+                TemplatePart::Variable { name, otherwise } => match (vars.get(name), otherwise) {
                     (Some(value), _) if !value.is_empty() => out.push_str(&put(value)),
                     (_, Some(otherwise)) => out.push_str(otherwise),
                     (_, None) => out.push_str(&format!("<{}>", name.replace('_', "-").to_uppercase())),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::{Recorder, RecordingTotals};
-use crate::diagnose::Rounds;
+use crate::diagnose::DiagnosisCache;
 use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
@@ -34,7 +34,7 @@ impl Wake for Unpark {
 pub struct LiveModel {
     rx: Receiver<Observation>,
     model: Model,
-    rounds: Rounds,
+    rounds: DiagnosisCache,
     expected: Vec<Source>,
     recorder: Option<Recorder>,
     /// No source is left.
@@ -44,7 +44,7 @@ pub struct LiveModel {
 impl LiveModel {
     /// Applies the observations that are received from `rx`. `expected` are the sources that were started.
     pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
-        let (model, rounds) = (Model::default(), Rounds::default());
+        let (model, rounds) = (Model::default(), DiagnosisCache::default());
         Self { rx, model, rounds, expected, recorder: None, is_closed: false }
     }
 
@@ -55,7 +55,7 @@ impl LiveModel {
 
     /// Sets the runbook of the diagnosis; None for the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
-        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
+        self.rounds = own.map_or_else(DiagnosisCache::default, DiagnosisCache::with);
     }
 
     /// Records every further observation.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::playback::{Playback, PlaybackItem};
 use super::{LogFile, RecordedLog, SessionError};
 use crate::container_log::{LogCommand, LogUpdate};
-use crate::diagnose::Rounds;
+use crate::diagnose::DiagnosisCache;
 use crate::model::Model;
 use crate::observation::{Stamp, Time};
 use crate::record::import::{Skipped, examine};
@@ -34,7 +34,7 @@ const LOOP_PAUSE: Duration = Duration::from_secs(3);
 pub struct RecordedSession {
     playback: Playback,
     model: Model,
-    rounds: Rounds,
+    rounds: DiagnosisCache,
     /// Position on the input's own clock, microseconds.
     at: u64,
     /// Position of the last observation, microseconds.
@@ -103,7 +103,7 @@ impl RecordedSession {
 
     fn new(playback: Playback) -> Result<Self, SessionError> {
         let now = playback.span().0;
-        let (model, rounds) = (Model::default(), Rounds::default());
+        let (model, rounds) = (Model::default(), DiagnosisCache::default());
         let mut session = Self {
             playback,
             model,
@@ -124,7 +124,7 @@ impl RecordedSession {
 
     /// Sets the runbook of the diagnosis; None for the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
-        self.rounds = own.map_or_else(Rounds::default, Rounds::with);
+        self.rounds = own.map_or_else(DiagnosisCache::default, DiagnosisCache::with);
     }
 
     /// The earliest and the latest wall time of the input: start and end, unless the clock was set in between.

@@ -63,18 +63,18 @@ impl RecordedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::diagnose::DiagnosisCache;
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
 
     fn say(node: &mut Node, container: &str, line: &str) {
-        let what = LogKind::Output { container: container.into(), line: line.into() };
-        let entry = LogEntry { at: node.at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.report(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(node.at, LogLevel::Info, line).of_pod("n/p", "u");
+        let entry = LogRecord { container: container.into(), ..entry };
+        node.report(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
 
     fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
-        log.look(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
+        log.look(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
         log.take()
     }
 

@@ -14,10 +14,10 @@ use ratatui::text::{Line, Span};
 use super::cells::{width, wrap};
 use super::step::MARK;
 use super::theme::{Role, Theme};
-use crate::diagnose::Todo;
+use crate::diagnose::RemedyStep;
 
 /// Numbered steps, of which one is marked.
-pub fn steps(steps: &[Todo], chosen: Option<usize>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn steps(steps: &[RemedyStep], chosen: Option<usize>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         let looks = if step.disrupts.is_none() && step.command.is_some() { " (only looks)" } else { "" };
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_a_step_does_is_said() {
-        let todo = |disrupts: Option<&str>, command: Option<&str>| Todo {
+        let todo = |disrupts: Option<&str>, command: Option<&str>| RemedyStep {
             text: "Do it".into(),
             command: command.map(Into::into),
             disrupts: disrupts.map(Into::into),

@@ -19,7 +19,7 @@ use super::step::Step;
 use super::theme::Theme;
 use super::{Options, screen};
 use crate::container_log::{LogCommand, LogUpdate};
-use crate::diagnose::Todo;
+use crate::diagnose::RemedyStep;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::view::{Column, Filter, NodeView, PodDiagnosis, Sort};
@@ -86,7 +86,7 @@ pub struct Open {
 
 impl Open {
     /// What is to be done about it, as its best finding says.
-    pub fn steps(&self) -> &[Todo] {
+    pub fn steps(&self) -> &[RemedyStep] {
         self.why.as_ref().and_then(|why| why.own.top()).map_or(&[], |finding| &finding.steps)
     }
 }

@@ -3,7 +3,7 @@
 
 use ratatui::text::Line;
 
-use crate::diagnose::Todo;
+use crate::diagnose::RemedyStep;
 
 /// Begins the line of the chosen step.
 pub const MARK: &str = "▸";
@@ -19,18 +19,18 @@ pub struct Step {
 
 impl Step {
     /// The chosen one's place among all steps; None where no step has a command.
-    pub fn of(self, steps: &[Todo]) -> Option<usize> {
+    pub fn of(self, steps: &[RemedyStep]) -> Option<usize> {
         let with: Vec<usize> = (0..steps.len()).filter(|&i| steps[i].command.is_some()).collect();
         with.get(self.index).or(with.last()).copied()
     }
 
     /// The chosen command.
-    pub fn command(self, steps: &[Todo]) -> Option<&str> {
+    pub fn command(self, steps: &[RemedyStep]) -> Option<&str> {
         steps.get(self.of(steps)?)?.command.as_deref()
     }
 
     /// Chooses the one `by` further.
-    pub fn go(&mut self, by: isize, steps: &[Todo]) {
+    pub fn go(&mut self, by: isize, steps: &[RemedyStep]) {
         let count = steps.iter().filter(|s| s.command.is_some()).count();
         let here = self.index.min(count.saturating_sub(1));
         (self.index, self.moved) = (here.saturating_add_signed(by).min(count.saturating_sub(1)), true);
@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn only_steps_with_a_command_are_chosen() {
-        let todo = |command: Option<&str>| Todo { text: "x".into(), command: command.map(Into::into), disrupts: None };
+        let todo =
+            |command: Option<&str>| RemedyStep { text: "x".into(), command: command.map(Into::into), disrupts: None };
         let steps = [todo(None), todo(Some("a")), todo(None), todo(Some("b"))];
         let mut step = Step::default();
         assert_eq!((step.of(&steps), step.command(&steps)), (Some(1), Some("a")));

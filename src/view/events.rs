@@ -8,7 +8,7 @@ use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
 use crate::objects::Event;
 use crate::observation::Time;
 use crate::pipeline::Stage;
-use crate::runbook::Kind;
+use crate::runbook::SignalKind;
 use crate::text::Text;
 
 /// One event, or several that say the same of the same.
@@ -175,7 +175,7 @@ impl<'a> FindingsByEvent<'a> {
         for (number, finding) in found.wrong().enumerate() {
             for event in &finding.events {
                 found.by_shape.entry(shape(&event.text)).or_insert(finding);
-                let reason = if event.kind == Kind::Schedule { "FailedScheduling" } else { event.word.as_str() };
+                let reason = if event.kind == SignalKind::Schedule { "FailedScheduling" } else { event.word.as_str() };
                 let of_reason = found.by_reason.entry(reason).or_default();
                 of_reason.entry(&event.container).or_insert((number, finding));
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::row::turns_at;
 use super::{Filter, PodDiagnosis, Row, RunbookEntry, Sort};
-use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
+use crate::diagnose::{Diagnoses, Diagnosis, DiagnosisCache, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;
@@ -21,14 +21,14 @@ pub struct NodeView {
     pub pods: Arc<Vec<LocatedPod>>,
     /// What is alarming about the node.
     pub alarms: Vec<Alarm>,
-    found: Found,
+    found: Diagnoses,
     rows: Arc<Vec<Row>>,
     book: Option<Arc<Runbook>>,
 }
 
 impl NodeView {
     /// Places and diagnoses what changed since `rounds` was last used.
-    pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
+    pub fn new(snapshot: Snapshot, rounds: &mut DiagnosisCache, now: Time) -> Self {
         let pods = Arc::new(rounds.placer.locate_all(&snapshot, now));
         let found = rounds.make(&pods, &snapshot, now);
         let alarms = snapshot.alarms(now);
@@ -92,7 +92,7 @@ impl NodeView {
     }
 }
 
-fn rows(pods: &[LocatedPod], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> {
+fn rows(pods: &[LocatedPod], found: &Diagnoses, rounds: &DiagnosisCache, now: Time) -> Vec<Row> {
     let row = |p: &LocatedPod| {
         let own = found.pods.get(&p.facts.key);
         let of_node = own.and_then(|own| fault_of_node(rounds.book(), &found.node, own, p.position.stage));
@@ -114,7 +114,7 @@ mod tests {
     use crate::view::PlegVerdict;
 
     fn moment(node: &mut Node) -> NodeView {
-        NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
+        NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at)
     }
 
     fn fails(node: &mut Node, source: Source, call: Call) {

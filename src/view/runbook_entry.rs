@@ -1,7 +1,7 @@
 //! A runbook entry as text: in general with placeholders, or filled in for one finding.
 
 use super::has_words;
-use crate::diagnose::{Finding, Todo, steps};
+use crate::diagnose::{Finding, RemedyStep, steps};
 use crate::runbook::{Cause, Vars};
 use crate::text::Text;
 
@@ -21,7 +21,7 @@ pub struct RunbookEntry {
     /// Words of Kubernetes that lead here.
     pub reasons: Vec<String>,
     /// What to do, in order.
-    pub steps: Vec<Todo>,
+    pub steps: Vec<RemedyStep>,
     /// Upstream documentation.
     pub docs: Vec<String>,
 }

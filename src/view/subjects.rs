@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::header::readiness;
 use super::{NodeView, PodHealth, Row};
-use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
+use crate::diagnose::{Diagnoser, Diagnosis, Finding, fault_of_node};
 use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
 use crate::text::Text;
@@ -66,7 +66,7 @@ impl ExplainedSubject {
 
 /// Every subject that is not healthy, worst first; a faulty node comes before its pods.
 pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
-    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
+    let doctor = Diagnoser { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
     let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
     let mut pods: Vec<ExplainedSubject> = all.filter(|e| e.health.is_failing() || !e.diagnosis.is_quiet()).collect();
@@ -86,7 +86,7 @@ pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
 const OWNERS: usize = 64;
 
 /// Owners that cannot create their pods: such a pod has no object, only its owner has events.
-fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<ExplainedSubject> {
+fn owners(moment: &NodeView, doctor: &Diagnoser) -> Vec<ExplainedSubject> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
     // Newest first: a later creation overrides the failure.
     for event in moment.snapshot.other_events.iter() {
@@ -101,7 +101,7 @@ fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<ExplainedSubject> {
 
 /// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
 pub fn explain_named(moment: &NodeView, asked: &SubjectName) -> Vec<ExplainedSubject> {
-    let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
+    let doctor = Diagnoser { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
     let pods = |namespace: Option<&str>, name: &str| -> Vec<ExplainedSubject> {
         let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
@@ -129,7 +129,7 @@ pub fn explain_named(moment: &NodeView, asked: &SubjectName) -> Vec<ExplainedSub
     }
 }
 
-fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<ExplainedSubject> {
+fn pod(moment: &NodeView, doctor: &Diagnoser, node: &Diagnosis, row: &Row) -> Option<ExplainedSubject> {
     let placed = moment.pod(&row.key)?;
     let diagnosis = doctor.pod(placed);
     let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.position.stage).cloned();
@@ -146,7 +146,7 @@ fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Optio
     })
 }
 
-fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> ExplainedSubject {
+fn node(moment: &NodeView, doctor: &Diagnoser, name: Text) -> ExplainedSubject {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
     // Each of several nodes in an import has its own conditions.
@@ -157,7 +157,7 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> ExplainedSubject {
         let node_events = moment.snapshot.other_events.iter().filter(about).cloned().collect();
         crate::model::Snapshot { node: Some(n.clone()), node_events, ..(*moment.snapshot).clone() }
     });
-    let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
+    let doctor = Diagnoser { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
     let only_logs = moment.snapshot.nodes.is_empty() && moment.pods.is_empty();
     let diagnosis = doctor.node(&name, only_logs);
     let status = doctor.snapshot.node.as_deref().map_or("", readiness).into();
@@ -176,11 +176,11 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> ExplainedSubject {
 }
 
 /// What no source has as an object: logs and events may still name it.
-fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<ExplainedSubject> {
+fn unseen(doctor: &Diagnoser, namespace: &str, name: &str) -> Vec<ExplainedSubject> {
     vec![of_name(doctor, "Pod".into(), namespace, name)]
 }
 
-fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> ExplainedSubject {
+fn of_name(doctor: &Diagnoser, kind: Text, namespace: &str, name: &str) -> ExplainedSubject {
     let diagnosis = doctor.named(namespace, name);
     ExplainedSubject {
         kind,
@@ -198,7 +198,7 @@ fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explaine
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnose::Rounds;
+    use crate::diagnose::DiagnosisCache;
     use crate::observation::{Fact, Source, Time};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
@@ -228,7 +228,7 @@ mod tests {
         let created = event("db-1", "SuccessfulCreate", "Created pod: db-1-x", node.at + TimeDelta::seconds(5));
         node.list(Source::ApiEvents, vec![failed, other, created]);
         node.at += TimeDelta::seconds(10);
-        let told = explain_all(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
+        let told = explain_all(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
         let told: Vec<_> = told.iter().filter(|e| e.kind != "Node").collect();
         assert_eq!(told.len(), 1);
         assert_eq!((told[0].kind.as_str(), told[0].name.as_str()), ("ReplicaSet", "web-1"));

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::record::import::{Imported, import};
@@ -27,7 +27,7 @@ pub fn moment_of(path: &Path) -> NodeView {
     let Imported { observations, end, .. } = imported(path);
     let mut model = Model::default();
     observations.into_iter().for_each(|o| model.apply(o));
-    NodeView::new(model.snapshot(), &mut Rounds::default(), end)
+    NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), end)
 }
 
 /// The model with the observations up to `at`.
@@ -66,5 +66,5 @@ pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> NodeView {
         stamp.epoch = u32::MAX;
         model.apply(Observation { stamp, fact: fact(kind, value.clone()) });
     }
-    NodeView::new(model.snapshot(), &mut Rounds::default(), import.end)
+    NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), import.end)
 }

@@ -19,7 +19,7 @@ pub fn klog(bytes: &[u8]) {
     let mut records: Vec<String> = text.lines().filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
     records.extend(joiner.take().map(|(_, r)| r));
     for record in records.iter().filter_map(|record| decode::klog(record, reference())) {
-        _ = (record.value("pod").len(), decode::kubelet_entries(&record), decode::every_kubelet_entry(&record));
+        _ = (record.value("pod").len(), decode::kubelet_records(&record).iter().map(|line| line.text()).count());
     }
 }
 
@@ -73,13 +73,13 @@ pub fn manifest(bytes: &[u8]) {
 
 pub fn kernel(bytes: &[u8]) {
     for line in lossy(bytes).lines() {
-        _ = (decode::kernel_line(line, reference()), decode::kernel_entry(line, reference()));
+        _ = decode::kernel_record(line, reference());
     }
 }
 
 pub fn runtime_log(bytes: &[u8]) {
     for line in lossy(bytes).lines() {
-        _ = (decode::runtime_line(line), decode::every_runtime_entry(line));
+        _ = decode::LogfmtRecord::read(line).map(|record| record.line());
     }
 }
 
@@ -127,5 +127,5 @@ pub fn text(bytes: &[u8]) {
 }
 
 pub fn scheduler(bytes: &[u8]) {
-    _ = kpodtrace::diagnose::split(&lossy(bytes));
+    _ = kpodtrace::diagnose::split_schedule(&lossy(bytes));
 }

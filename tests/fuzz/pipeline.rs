@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::decode::scrape;
-use kpodtrace::diagnose::Rounds;
+use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Sequencer, Source, Time};
 use kpodtrace::report::{
@@ -89,14 +89,14 @@ fn of_lines(bytes: &[u8]) -> NodeView {
             model.apply(*observation);
         }
     }
-    NodeView::new(model.snapshot(), &mut Rounds::default(), reference())
+    NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), reference())
 }
 
 /// Observations, a line each; whatever is understood is also written and read again.
 pub fn observations(bytes: &[u8]) {
     let mut model = Model::default();
     let mut last = reference();
-    let mut rounds = Rounds::default();
+    let mut rounds = DiagnosisCache::default();
     let text = lossy(bytes);
     let half = text.lines().count() / 2;
     for (i, line) in text.lines().enumerate() {
@@ -118,7 +118,7 @@ pub fn observations(bytes: &[u8]) {
 pub fn keyframe(bytes: &[u8]) {
     if let Ok(mut model) = serde_json::from_slice::<Model>(bytes) {
         model.reindex();
-        everything(&NodeView::new(model.snapshot(), &mut Rounds::default(), reference()));
+        everything(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), reference()));
     }
 }
 
@@ -135,5 +135,5 @@ pub fn histogram(bytes: &[u8]) {
         let fact = kpodtrace::observation::Fact::Scrape(Box::new(scrape));
         model.apply(Observation { stamp, fact });
     }
-    everything(&NodeView::new(model.snapshot(), &mut Rounds::default(), at));
+    everything(&NodeView::new(model.snapshot(), &mut DiagnosisCache::default(), at));
 }

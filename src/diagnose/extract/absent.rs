@@ -1,9 +1,8 @@
-//! Owns the signals in the events of a pod that no source has as an object: its events alone say where it stands.
-//! It must not look at a pod that is placed: where that one stands is known better.
+//! Signals in the events of a pod whose object no source has: only its events show its stage.
 
 use super::events::{schedule, signals};
 use super::stage_of;
-use crate::diagnose::scheduler::split;
+use crate::diagnose::scheduler::split_schedule;
 use crate::diagnose::{HEALTHY, TRANSIENT};
 use crate::model::Snapshot;
 use crate::objects::Event;
@@ -13,7 +12,7 @@ use crate::pipeline::Stage;
 use crate::runbook::Signal;
 use crate::thresholds::STAGE_STUCK;
 
-/// What each event of a step that went well has left behind: everything up to that stage.
+/// Events of successful steps, each with the last stage that it proves done.
 const DONE: [(&str, Stage); 5] = [
     ("Scheduled", Stage::Scheduling),
     ("Pulling", Stage::Sandbox),
@@ -22,7 +21,7 @@ const DONE: [(&str, Stage); 5] = [
     ("Started", Stage::Start),
 ];
 
-/// What its events say that none of them takes back.
+/// The signals of its events that no later event contradicts.
 pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Time, out: &mut Vec<Signal>) {
     let own: Vec<&Event> = of_name(snapshot, namespace, name).take(EVENTS_OF_ONE).collect();
     let mut scheduled = false;
@@ -33,7 +32,7 @@ pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
         // The newest attempt alone counts.
         if event.reason == "FailedScheduling" {
             if !std::mem::replace(&mut scheduled, true) {
-                schedule(&split(&event.message), Source::ApiEvents, event.last(), event.times(), out);
+                schedule(&split_schedule(&event.message), Source::ApiEvents, event.last(), event.times(), out);
             }
             continue;
         }
@@ -43,7 +42,7 @@ pub(super) fn extract(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
     }
 }
 
-/// What the newest event says of a pod that no event tells a fault of: the event, the answer, and where the pod stands.
+/// For a pod without a failing event: the newest event, the cause id and the stage that it shows.
 pub(in crate::diagnose) fn standing<'a>(
     snapshot: &'a Snapshot,
     namespace: &str,
@@ -64,7 +63,7 @@ pub(in crate::diagnose) fn standing<'a>(
     Some((newest, cause, stage))
 }
 
-/// A readiness probe that goes on failing says so each period: one that has not for longer is well again.
+/// A failing readiness probe repeats its event each period: one without a repeat for longer succeeds again.
 fn is_stale(event: &Event, now: Time) -> bool {
     let long_ago = event.last().is_some_and(|at| (now - at).num_seconds() > STAGE_STUCK.num_seconds());
     long_ago && event.reason == "Unhealthy" && event.message.starts_with("Readiness")
@@ -104,7 +103,7 @@ mod tests {
     use crate::time::TimeDelta;
     use serde_json::json;
 
-    use crate::diagnose::Doctor;
+    use crate::diagnose::Diagnoser;
     use crate::observation::{Fact, Source};
     use crate::pipeline::tests::fixture::Node;
     use crate::runbook::Runbook;
@@ -122,7 +121,7 @@ mod tests {
         let facts = events.iter().enumerate().map(event).collect();
         node.list(Source::ApiEvents, facts);
         let (snapshot, book) = (node.snapshot(), Runbook::builtin());
-        let diagnosis = Doctor { book, snapshot: &snapshot, now: node.at }.named("n", "p");
+        let diagnosis = Diagnoser { book, snapshot: &snapshot, now: node.at }.named("n", "p");
         let top = diagnosis.top().unwrap();
         (top.cause.to_string(), top.stage)
     }

@@ -1,21 +1,20 @@
-//! Owns the signals in events: about the pod, its claims and its owner.
-//! It must not count an event that repeats what the status says as a second proof.
+//! Signals in events: about the pod, its claims and its owner.
 
 use std::collections::HashSet;
 
 use super::Subject;
 use crate::diagnose::area;
-use crate::diagnose::scheduler::{Schedule, split};
+use crate::diagnose::scheduler::{Schedule, split_schedule};
 use crate::model::Snapshot;
 use crate::objects::Event;
 use crate::objects::limits::EVENTS_OF_ONE;
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 
 const SOURCE: Source = Source::ApiEvents;
-/// What goes well with each container: its status says it too.
+/// Normal events of each container: its status reports the same.
 const ROUTINE: &[&str] = &["Pulled", "Created", "Started"];
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
@@ -26,7 +25,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         if event.reason == "FailedScheduling" {
             if scheduling && !scheduled {
                 scheduled = true;
-                schedule(&split(&event.message), SOURCE, event.last(), event.times(), out);
+                schedule(&split_schedule(&event.message), SOURCE, event.last(), event.times(), out);
             }
             continue;
         }
@@ -51,7 +50,7 @@ fn is_attached_since(s: &Subject, failed: &Event) -> bool {
 /// One event on a pod.
 fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     let (about, plain) = signals(event);
-    // An event on something that the pod has behind it is over, by whatever name a rule asks for it.
+    // An event about a stage that the pod has passed no longer holds, whatever kind of signal a rule matches.
     if about.as_ref().is_some_and(|about| !s.is_current(about)) || s.is_past_back_off(event) {
         return;
     }
@@ -59,32 +58,34 @@ fn one(s: &Subject, event: &Event, out: &mut Vec<Signal>) {
     out.push(plain);
 }
 
-/// What an event is about, if its reason or its message says it, and the event as such.
+/// The operation that an event is about, if its reason or message names it, and the event as such.
 pub(super) fn signals(event: &Event) -> (Option<Signal>, Signal) {
     let container = event.involved_object.container().map(Text::new).unwrap_or_default();
-    let signal = |kind: Kind, word: Text| {
+    let signal = |kind: SignalKind, word: Text| {
         Signal::new(kind, SOURCE, word, event.message.clone()).of(&container).times(event.times()).at(event.last())
     };
     let (reason, text) = (&event.reason, event.message.as_str());
     let kind = match reason.as_str() {
-        // The word for a failure of five kinds: the message tells which.
+        // One reason for five kinds of failure: the message distinguishes them.
         "Failed" | "FailedSync" | "Error" | "BackOff" => {
             let kind = area::sync_reason(text).and_then(|r| area::of_reason(r, text)).or_else(|| failed(text));
             // An event on a container is not about the sandbox, whatever its image is called.
-            kind.map(|k| if k == Kind::Pause && !container.is_empty() { Kind::Pull } else { k })
+            kind.map(|k| if k == SignalKind::Pause && !container.is_empty() { SignalKind::Pull } else { k })
         }
         other => area::of_reason(other, text),
     };
     let about = kind.map(|kind| match kind {
-        Kind::Probe => signal(Kind::Probe, probe_word(text)),
-        Kind::Hook => signal(Kind::Hook, hook_word(reason, text)),
-        Kind::Resize => signal(Kind::Resize, reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase().into()),
+        SignalKind::Probe => signal(SignalKind::Probe, probe_word(text)),
+        SignalKind::Hook => signal(SignalKind::Hook, hook_word(reason, text)),
+        SignalKind::Resize => {
+            signal(SignalKind::Resize, reason.strip_prefix("Resize").unwrap_or(reason).to_lowercase().into())
+        }
         kind => signal(kind, reason.clone()),
     });
-    (about, signal(Kind::Event, reason.clone()))
+    (about, signal(SignalKind::Event, reason.clone()))
 }
 
-fn failed(text: &str) -> Option<Kind> {
+fn failed(text: &str) -> Option<SignalKind> {
     if text.starts_with("Back-off restarting") {
         return None;
     }
@@ -92,7 +93,7 @@ fn failed(text: &str) -> Option<Kind> {
     let word = inner.split(':').next().unwrap_or(inner);
     area::of_reason(word, inner).or_else(|| area::area(inner)).or_else(|| {
         // `Error: secret "x" not found`: what the configuration of a container lacks has no envelope.
-        text.starts_with("Error: ").then_some(Kind::Config)
+        text.starts_with("Error: ").then_some(SignalKind::Config)
     })
 }
 
@@ -111,7 +112,7 @@ pub(super) fn hook_word(reason: &str, text: &str) -> Text {
 /// The reasons of a scheduling attempt.
 pub(super) fn schedule(schedule: &Schedule, source: Source, at: Option<Time>, count: u32, out: &mut Vec<Signal>) {
     for reason in &schedule.reasons {
-        let signal = Signal::new(Kind::Schedule, source, "", reason.text.as_str()).at(at).times(count);
+        let signal = Signal::new(SignalKind::Schedule, source, "", reason.text.as_str()).at(at).times(count);
         out.push(match reason.nodes {
             Some(n) => signal.code(n),
             None => signal,
@@ -135,7 +136,7 @@ fn claims(s: &Subject, out: &mut Vec<Signal>) {
         about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && is_named
     });
     for event in own.take(EVENTS_OF_ONE) {
-        let signal = Signal::new(Kind::Claim, SOURCE, event.reason.clone(), event.message.clone());
+        let signal = Signal::new(SignalKind::Claim, SOURCE, event.reason.clone(), event.message.clone());
         out.push(signal.times(event.times()).at(event.last()));
     }
 }
@@ -149,7 +150,7 @@ pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &m
         same && about.kind != "Node" && is_of(&about.name)
     });
     for event in own.take(EVENTS_OF_ONE) {
-        let signal = Signal::new(Kind::Owner, SOURCE, event.reason.clone(), event.message.clone());
+        let signal = Signal::new(SignalKind::Owner, SOURCE, event.reason.clone(), event.message.clone());
         out.push(signal.times(event.times()).at(event.last()));
     }
 }

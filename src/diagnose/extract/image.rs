@@ -1,5 +1,4 @@
-//! Owns whether a line speaks of an image: by the name that the pod has for it, or by the one that the runtime made of that.
-//! It must not take one image for another whose name begins or ends alike.
+//! Whether a line names an image: by the name in the pod, or by the full name that the runtime derives from it.
 
 /// What the runtime puts before a name without a registry, the longest first.
 const REGISTRY: [&str; 2] = ["docker.io/library/", "docker.io/"];

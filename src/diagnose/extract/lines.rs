@@ -1,97 +1,57 @@
-//! Owns the signals in log lines, of every log.
-//! It must not keep a line: the model bounds them.
+//! Signals in the lines of all logs.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 
 use super::Subject;
 use super::events::{hook_word, probe_word, schedule};
-use super::healed::Healed;
 use super::image;
-use super::over::is_over;
+use super::recovery::Recovery;
+use super::stale::is_over;
 use crate::diagnose::area;
-use crate::diagnose::scheduler::split;
-use crate::model::{Line, Lines, Snapshot};
-use crate::observation::{Source, Time};
-use crate::pipeline::Stage;
-use crate::runbook::{Kind, Signal};
+use crate::diagnose::scheduler::split_schedule;
+use crate::model::{KeptLine, KeptLines, Snapshot};
+use crate::observation::{Source, Time, reports_failure};
+use crate::pipeline::{Evidence, Stage};
+use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 
-/// Without one of these a line of no severity tells what goes on, not what failed.
-const FAILURE: [&str; 38] = [
-    "fail",
-    "error",
-    "denied",
-    "denies",
-    "unable",
-    "cannot",
-    "can't",
-    "could not",
-    "couldn't",
-    "timed out",
-    "timeout",
-    "deadline",
-    "refused",
-    "unhealthy",
-    "not found",
-    "no such",
-    "forbidden",
-    "unauthorized",
-    "invalid",
-    "reject",
-    "exceed",
-    "expired",
-    "missing",
-    "evict",
-    "reclaim",
-    "kill",
-    "oom",
-    "out of memory",
-    "not ready",
-    "=false",
-    "no progress",
-    "not completed",
-    "crash",
-    "panic",
-    "fatal",
-    "unavailable",
-    "skipping",
-    "blocked for more",
-];
+/// Logs of which only relevant lines are kept.
+const LOGS: [Source; 3] = [Source::KubeletLog, Source::RuntimeLog, Source::KernelLog];
 
-/// Images of one pod that are looked for in the runtime's lines: each costs a search of all of them.
+/// Most images of one pod that are searched for in the runtime's lines: each costs a pass over all of them.
 const IMAGES: usize = 32;
 
 pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     let created = s.facts.object().and_then(|p| p.metadata.creation_timestamp);
-    let since = |line: &&Line| created.is_none_or(|c| line.at >= c);
+    let since = |line: &&KeptLine| created.is_none_or(|c| line.at >= c);
     s.facts.log_lines().filter(since).for_each(|line| one(line, out));
     if s.placed.position.stage == Stage::Image {
         of_images(s, &since, out);
     }
 }
 
-/// The runtime pulls for no pod in particular: its lines name the image alone.
-fn of_images(s: &Subject, since: &dyn Fn(&&Line) -> bool, out: &mut Vec<Signal>) {
+/// Lines of the runtime about a pull name the image, not the pod.
+fn of_images(s: &Subject, since: &dyn Fn(&&KeptLine) -> bool, out: &mut Vec<Signal>) {
     let waits = |name: &Text| s.container(name).is_some_and(|c| c.stage == Stage::Image);
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
     let images = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str());
     let images: BTreeSet<&str> = images.collect::<BTreeSet<_>>().into_iter().take(IMAGES).collect();
-    let names = |line: &&Line| may_tell_of_pull(line) && images.iter().any(|image| image::names(&line.text, image));
-    let own: Vec<&Line> = s.snapshot.lines.iter().filter(|line| since(line) && names(line)).collect();
+    let names = |line: &&KeptLine| may_tell_of_pull(line) && images.iter().any(|image| image::names(&line.text, image));
+    let own: Vec<&KeptLine> = s.snapshot.lines.iter().filter(|line| since(line) && names(line)).collect();
     if !own.is_empty() {
-        let healed = Healed::of(std::iter::once(&*s.snapshot.lines));
+        let healed = Recovery::of(std::iter::once(&*s.snapshot.lines));
         own.into_iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
     }
 }
 
-fn may_tell_of_pull(line: &Line) -> bool {
+fn may_tell_of_pull(line: &KeptLine) -> bool {
     let heard = matches!(line.source, Source::RuntimeLog | Source::KubeletLog);
     heard && ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word))
 }
 
-/// What changes when a line comes, again or for the first time, that may tell of a pull: the diagnosis of pods that wait for
-/// an image rests on these, and on no other line of the node.
+/// A hash that changes with each line about a pull: the diagnosis of pods that wait for an image depends on these lines, and on
+/// no other line of the node.
 pub(in crate::diagnose) fn pulls(snapshot: &Snapshot) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     for line in snapshot.lines.iter().filter(|line| may_tell_of_pull(line)) {
@@ -105,17 +65,18 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec
         snapshot.lines.iter().filter(|line| !is_over(line, snapshot, now)).for_each(|line| one(line, out));
         return;
     }
-    put(&snapshot.lines, &Healed::of(std::iter::once(&*snapshot.lines)), out);
+    put(&snapshot.lines, &Recovery::of(std::iter::once(&*snapshot.lines)), out);
     for lines in snapshot.pod_lines.values() {
         put(lines, &healed(lines, snapshot), out);
     }
 }
 
-/// The newest line, of logs in which nothing is an error or a warning.
-pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
-    let own = std::iter::once((&*snapshot.lines, Healed::of(std::iter::once(&*snapshot.lines))));
+/// Evidence of logs without an error or a warning: the newest line, or that no line was worth keeping. Nothing if a line
+/// reports a failure that no later line takes back, or if no log was read.
+pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<Evidence> {
+    let own = std::iter::once((&*snapshot.lines, Recovery::of(std::iter::once(&*snapshot.lines))));
     let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, healed(lines, snapshot)));
-    let mut newest: Option<&Line> = None;
+    let mut newest: Option<&KeptLine> = None;
     for (lines, healed) in own.chain(of_pods) {
         for line in lines.iter() {
             if line.severe && !healed.takes_back(line) {
@@ -124,17 +85,21 @@ pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<&Line> {
             newest = newest.filter(|n| n.at >= line.at).or(Some(line));
         }
     }
-    newest
+    if let Some(line) = newest {
+        return Some(Evidence::new(line.source, Some(line.at), line.text.clone()));
+    }
+    let is_read = |source: &Source| snapshot.sources.get(source).is_some_and(|facts| facts.is_live());
+    let source = LOGS.into_iter().find(is_read)?;
+    Some(Evidence::new(source, None, "no errors or warnings in this log"))
 }
 
-/// It is neither an error nor a warning, and has no word of failure. The runtime names a level, and tells of no failure below a
-/// warning but of what it can do without.
-fn is_quiet(line: &Line) -> bool {
-    let fails = |text: &str| FAILURE.iter().any(|word| text.contains(word));
-    !line.severe && (line.source == Source::RuntimeLog || !fails(&line.text.to_ascii_lowercase()))
+/// The line is neither an error nor a warning, and has no word of failure. Below a warning the runtime reports only failures
+/// that it can handle.
+fn is_quiet(line: &KeptLine) -> bool {
+    !line.severe && (line.source == Source::RuntimeLog || !reports_failure(&line.text))
 }
 
-/// The lines that name it, and those that name nobody.
+/// The lines that name the pod, and those that name no pod.
 pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
     let full = format!("{namespace}/{name}");
     let own = |key: &str| key == full || (namespace.is_empty() && key.ends_with(&format!("/{name}")));
@@ -144,50 +109,50 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, out: &mu
             put(lines, &healed(lines, snapshot), out);
         }
     }
-    put(&snapshot.lines, &Healed::of(std::iter::once(&*snapshot.lines)), out);
+    put(&snapshot.lines, &Recovery::of(std::iter::once(&*snapshot.lines)), out);
 }
 
-fn healed<'a>(of_pod: &'a Lines, snapshot: &'a Snapshot) -> Healed<'a> {
-    Healed::of([of_pod, &*snapshot.lines].into_iter())
+fn healed<'a>(of_pod: &'a KeptLines, snapshot: &'a Snapshot) -> Recovery<'a> {
+    Recovery::of([of_pod, &*snapshot.lines].into_iter())
 }
 
-fn put(lines: &Lines, healed: &Healed, out: &mut Vec<Signal>) {
+fn put(lines: &KeptLines, healed: &Recovery, out: &mut Vec<Signal>) {
     lines.iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
 }
 
-fn one(line: &Line, out: &mut Vec<Signal>) {
+fn one(line: &KeptLine, out: &mut Vec<Signal>) {
     let text = line.text.as_str();
     let named = area::container(text).filter(|_| line.container.is_empty()).map(Text::new);
     let container = named.unwrap_or_else(|| line.container.clone());
-    let signal = |kind: Kind, word: Text| {
+    let signal = |kind: SignalKind, word: Text| {
         let signal = Signal::new(kind, line.source, word, line.text.clone());
         signal.of(&container).times(line.count).at(Some(line.at))
     };
     let voice = match line.source {
-        Source::ContainerLog => return out.push(signal(Kind::Output, Text::default())),
-        Source::KernelLog => return out.push(signal(Kind::Kernel, Text::default())),
+        Source::ContainerLog => return out.push(signal(SignalKind::Output, Text::default())),
+        Source::KernelLog => return out.push(signal(SignalKind::Kernel, Text::default())),
         Source::RuntimeLog if is_quiet(line) => return,
-        Source::RuntimeLog => Kind::Runtime,
-        Source::OtherLog => Kind::Foreign,
-        _ => Kind::Kubelet,
+        Source::RuntimeLog => SignalKind::Runtime,
+        Source::OtherLog => SignalKind::Foreign,
+        _ => SignalKind::Kubelet,
     };
     if text.contains(" nodes are available") {
-        // The scheduler's own log, sent along.
-        return schedule(&split(text), line.source, Some(line.at), line.count, out);
+        // A line of the scheduler's log.
+        return schedule(&split_schedule(text), line.source, Some(line.at), line.count, out);
     }
     if is_quiet(line) || text.starts_with("Flag --") {
         return out.push(signal(voice, Text::default()));
     }
     let reason = area::sync_reason(text);
-    if reason == Some("CrashLoopBackOff") {
-        return out.push(signal(Kind::Waiting, "CrashLoopBackOff".into()));
+    if reason == Some("CrashLoopBackOff") || text.starts_with("Back-off restarting failed container") {
+        return out.push(signal(SignalKind::Waiting, "CrashLoopBackOff".into()));
     }
     let kind = reason.and_then(|r| area::of_reason(r, text)).or_else(|| area::area(text));
     match kind {
-        Some(Kind::Probe) => out.push(signal(Kind::Probe, probe_word(text))),
-        Some(Kind::Hook) => out.push(signal(Kind::Hook, hook_word("", text))),
-        Some(Kind::Loop) => loop_reasons(text).for_each(|reason| {
-            let signal = Signal::new(Kind::Loop, line.source, "", reason);
+        Some(SignalKind::Probe) => out.push(signal(SignalKind::Probe, probe_word(text))),
+        Some(SignalKind::Hook) => out.push(signal(SignalKind::Hook, hook_word("", text))),
+        Some(SignalKind::Loop) => loop_reasons(text).for_each(|reason| {
+            let signal = Signal::new(SignalKind::Loop, line.source, "", reason);
             out.push(signal.times(line.count).at(Some(line.at)));
         }),
         Some(kind) => out.push(signal(kind, reason.map(Text::new).unwrap_or_default())),

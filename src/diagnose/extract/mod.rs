@@ -1,14 +1,13 @@
-//! Owns the making of signals: what each source says of a pod or of the node, typed once, with its time.
-//! It must not weigh them; it drops only what is over and done with.
+//! From the facts of each source to typed signals with their times. What is over is dropped; nothing is weighed here.
 
 mod absent;
-mod ends;
 mod events;
-mod healed;
+mod exits;
 mod image;
 mod lines;
 mod node;
-mod over;
+mod recovery;
+mod stale;
 mod status;
 
 pub(super) use absent::standing;
@@ -20,10 +19,10 @@ use crate::model::{PodFacts, Snapshot};
 use crate::objects::{ContainerStatus, Event};
 use crate::observation::{Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Stage, StageState};
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 use crate::thresholds::{BACK_OFF_RESET, LIVENESS_FAILURES, STAGE_STUCK};
 
-/// A pod that is looked at.
+/// The pod under diagnosis.
 pub(super) struct Subject<'a> {
     pub facts: &'a PodFacts,
     pub placed: &'a LocatedPod,
@@ -46,25 +45,25 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Everything that is said of a pod and is not over.
+/// The current signals of a pod.
 pub(super) fn of_pod(placed: &LocatedPod, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
     let subject = Subject::new(placed, snapshot, now);
     let mut out = Vec::new();
     status::extract(&subject, &mut out);
-    ends::extract(&subject, &mut out);
+    exits::extract(&subject, &mut out);
     events::extract(&subject, &mut out);
     lines::of_pod(&subject, &mut out);
     if subject.terminating() {
         node::of_terminating(&subject, &mut out);
     }
-    // A debugging container that does not start is no fault of a pod that is well.
+    // An ephemeral container that does not start is not a fault of a healthy pod.
     let debugs = |name: &str| subject.container(name).is_some_and(|c| c.kind == ContainerKind::Ephemeral);
     let well = placed.position.stage == Stage::Running && placed.position.state == StageState::Active;
     out.retain(|signal| subject.is_current(signal) && !(well && debugs(&signal.container)));
     out
 }
 
-/// Everything that is said of the node. With `whole`, lines about single pods too: a log is all that is known.
+/// The signals of the node. With `whole`, lines about single pods too: only logs are known.
 pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal> {
     let mut out = Vec::new();
     node::extract(snapshot, now, &mut out);
@@ -72,7 +71,7 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool) -> Vec<Signal
     out
 }
 
-/// What logs and events say of something that no source has as an object.
+/// The signals of logs and events about a pod that no source has as an object.
 pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, now: Time) -> Vec<Signal> {
     let mut out = Vec::new();
     lines::of_name(snapshot, namespace, name, &mut out);
@@ -82,17 +81,17 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, now: Tim
 }
 
 /// The stage whose failure a kind is about.
-pub(super) fn stage_of(kind: Kind) -> Option<Stage> {
+pub(super) fn stage_of(kind: SignalKind) -> Option<Stage> {
     Some(match kind {
-        Kind::Schedule | Kind::Gate | Kind::Claim => Stage::Scheduling,
-        Kind::Rejected | Kind::Static => Stage::Admission,
-        Kind::Mount | Kind::Attach => Stage::Volumes,
-        Kind::Pause | Kind::Network | Kind::Sandbox => Stage::Sandbox,
-        Kind::Pull => Stage::Image,
-        Kind::Config | Kind::Create => Stage::Create,
-        Kind::Start => Stage::Start,
-        Kind::Probe => Stage::Probes,
-        Kind::Kill | Kind::Teardown | Kind::Unmount => Stage::Terminating,
+        SignalKind::Schedule | SignalKind::Gate | SignalKind::Claim => Stage::Scheduling,
+        SignalKind::Rejected | SignalKind::Static => Stage::Admission,
+        SignalKind::Mount | SignalKind::Attach => Stage::Volumes,
+        SignalKind::Pause | SignalKind::Network | SignalKind::Sandbox => Stage::Sandbox,
+        SignalKind::Pull => Stage::Image,
+        SignalKind::Config | SignalKind::Create => Stage::Create,
+        SignalKind::Start => Stage::Start,
+        SignalKind::Probe => Stage::Probes,
+        SignalKind::Kill | SignalKind::Teardown | SignalKind::Unmount => Stage::Terminating,
         _ => return None,
     })
 }
@@ -113,7 +112,7 @@ impl Subject<'_> {
 
     /// False for what the pod has left behind it: a failed mount of a pod whose volumes are mounted explains nothing.
     pub fn is_current(&self, signal: &Signal) -> bool {
-        // What CRI, a condition or a status says is the state now; what an event or a line says may be over.
+        // CRI, conditions and statuses show the present state; events and lines may be out of date.
         let told = matches!(
             signal.source,
             Source::ApiEvents | Source::KubeletLog | Source::RuntimeLog | Source::KernelLog | Source::OtherLog
@@ -126,7 +125,7 @@ impl Subject<'_> {
         match stage {
             Stage::Terminating => {
                 let unsettled = matches!(place.state, StageState::Failed) || place.stage < Stage::Running;
-                self.terminating() || (unsettled && signal.kind != Kind::Unmount)
+                self.terminating() || (unsettled && signal.kind != SignalKind::Unmount)
             }
             Stage::Image | Stage::Create | Stage::Start | Stage::Probes => self.concerns_container(signal, stage),
             _ if place.stage == stage => true,

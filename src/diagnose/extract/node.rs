@@ -1,14 +1,13 @@
-//! Owns the signals about the node: conditions, events, taints, metrics, systemd's word, and what we observe ourselves.
-//! It must not look at a single pod.
+//! Signals about the node: conditions, events, taints, metrics, systemd units, and kpodtrace's own measurements.
 
 use std::collections::HashMap;
 
 use super::lines::loop_reasons;
-use super::over::is_loop_over;
+use super::stale::is_loop_over;
 use crate::model::{Alarm, Snapshot};
 use crate::objects::Node;
 use crate::observation::{Call, Source, Time};
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 use crate::thresholds::{CONDITION_CURRENT, NODE_EVENT_CURRENT};
 
@@ -20,11 +19,11 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     let seen = snapshot.sources.get(&Source::ApiLease).is_some_and(|lease| lease.is_live());
     if let Some(at) = lease.filter(|_| seen) {
         let age = (now - at).num_seconds();
-        out.push(Signal::new(Kind::Watched, Source::ApiLease, "lease-age", "").code(age).at(Some(at)));
+        out.push(Signal::new(SignalKind::Watched, Source::ApiLease, "lease-age", "").code(age).at(Some(at)));
     }
     let health = snapshot.sources.get(&Source::KubeletHealth);
     if health.is_some_and(|health| health.is_live() && health.unanswered_since().is_none()) {
-        out.push(Signal::new(Kind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
+        out.push(Signal::new(SignalKind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
     }
     let mut same: HashMap<(&Text, &Text), usize> = HashMap::new();
     for event in &snapshot.node_events {
@@ -37,14 +36,14 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             None => {
                 same.insert((&event.reason, &*event.message), out.len());
                 let signal =
-                    Signal::new(Kind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
+                    Signal::new(SignalKind::NodeEvent, Source::ApiEvents, event.reason.clone(), event.message.clone());
                 out.push(signal.times(event.times()).at(event.last()));
             }
         }
     }
     if let Some((at, error)) = snapshot.loop_blocked.as_ref().filter(|(at, _)| !is_loop_over(*at, now)) {
         for reason in loop_reasons(error) {
-            out.push(Signal::new(Kind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
+            out.push(Signal::new(SignalKind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
         }
     }
     for alarm in snapshot.alarms(now) {
@@ -56,31 +55,31 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             Alarm::PlegStale { .. } => (Source::KubeletMetrics, "pleg-silent"),
             Alarm::PullStalled { .. } => (Source::Pulls, "pull-stalled"),
         };
-        out.push(Signal::new(Kind::Watched, source, word, "").code(lasted).at(Some(alarm.since())));
+        out.push(Signal::new(SignalKind::Watched, source, word, "").code(lasted).at(Some(alarm.since())));
     }
     runtime(snapshot, out);
     for unit in snapshot.machine.units.values() {
         let what = if unit.name.contains("kubelet") { "kubelet" } else { "runtime" };
         if unit.active != "active" && unit.active != "reloading" {
             let text = format!("{} is {} ({})", unit.name, unit.active, unit.sub);
-            out.push(Signal::new(Kind::Watched, Source::Machine, format!("{what}-inactive"), text));
+            out.push(Signal::new(SignalKind::Watched, Source::Machine, format!("{what}-inactive"), text));
         }
         if let Some(restarts) = unit.restarts.filter(|n| *n > 0) {
             let text = format!("{} was restarted {restarts} times by systemd", unit.name);
-            let signal = Signal::new(Kind::Watched, Source::Machine, format!("{what}-restarts"), text);
+            let signal = Signal::new(SignalKind::Watched, Source::Machine, format!("{what}-restarts"), text);
             out.push(signal.code(i64::from(restarts)));
         }
     }
     metrics(snapshot, now, out);
 }
 
-/// What a deletion waits for when nobody can confirm it: the pod's own node does not answer.
+/// What a deletion waits for if the pod's own node does not respond: the node's conditions and taints.
 pub(super) fn of_terminating(s: &super::Subject, out: &mut Vec<Signal>) {
     let name = s.facts.object().map(|p| &p.spec.node_name);
     let Some(node) = s.snapshot.nodes.iter().find(|n| Some(&n.metadata.name) == name) else { return };
     let mut all = Vec::new();
     conditions(node, s.now, &mut all);
-    out.extend(all.into_iter().filter(|s| matches!(s.kind, Kind::NodeCondition | Kind::Taint)));
+    out.extend(all.into_iter().filter(|s| matches!(s.kind, SignalKind::NodeCondition | SignalKind::Taint)));
 }
 
 fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
@@ -88,32 +87,32 @@ fn conditions(node: &Node, now: Time, out: &mut Vec<Signal>) {
     for c in &node.status.conditions {
         let word = format!("{}={}/{}", c.kind, c.status, c.reason);
         let age = c.last_transition_time.map_or(0, |at| (now - at).num_seconds());
-        let signal = Signal::new(Kind::NodeCondition, Source::ApiNode, word, c.message.clone());
+        let signal = Signal::new(SignalKind::NodeCondition, Source::ApiNode, word, c.message.clone());
         out.push(signal.code(age).at(c.last_transition_time));
         heartbeat = heartbeat.max(c.last_heartbeat_time);
         if c.kind == "Ready" && c.status == "False" {
             for reason in loop_reasons(&c.message) {
-                out.push(Signal::new(Kind::Loop, Source::ApiNode, "", reason).at(c.last_heartbeat_time));
+                out.push(Signal::new(SignalKind::Loop, Source::ApiNode, "", reason).at(c.last_heartbeat_time));
             }
         }
     }
     if let Some(at) = heartbeat {
         let age = (now - at).num_seconds();
-        out.push(Signal::new(Kind::Watched, Source::ApiNode, "heartbeat-age", "").code(age).at(Some(at)));
+        out.push(Signal::new(SignalKind::Watched, Source::ApiNode, "heartbeat-age", "").code(age).at(Some(at)));
     }
-    // Other agents write conditions too: theirs moving while the kubelet's stand still shows that the node lives.
+    // Other agents write conditions too: if theirs are updated while the kubelet's are not, the node is running.
     let posted = |c: &&crate::objects::Condition| c.reason == "NodeStatusUnknown";
     let others = node.status.conditions.iter().filter(|c| !posted(c)).filter_map(|c| c.last_heartbeat_time).max();
     let age = others.map(|at| (now - at).num_seconds()).filter(|age| *age <= CONDITION_CURRENT.num_seconds());
     if let Some(age) = age.filter(|_| node.status.conditions.iter().any(|c| posted(&c))) {
-        let signal = Signal::new(Kind::Watched, Source::ApiNode, "other-conditions-fresh", "");
+        let signal = Signal::new(SignalKind::Watched, Source::ApiNode, "other-conditions-fresh", "");
         out.push(signal.code(age).at(others));
     }
     for taint in &node.spec.taints {
-        out.push(Signal::new(Kind::Taint, Source::ApiNode, taint.key.clone(), taint.effect.clone()));
+        out.push(Signal::new(SignalKind::Taint, Source::ApiNode, taint.key.clone(), taint.effect.clone()));
     }
     if node.spec.unschedulable {
-        out.push(Signal::new(Kind::Taint, Source::ApiNode, "unschedulable", "cordoned"));
+        out.push(Signal::new(SignalKind::Taint, Source::ApiNode, "unschedulable", "cordoned"));
     }
 }
 
@@ -122,7 +121,7 @@ fn runtime(snapshot: &Snapshot, out: &mut Vec<Signal>) {
     for c in status.conditions.iter().filter(|c| !c.ok) {
         let kind = if c.kind.starts_with("Runtime") { "RuntimeReady" } else { "NetworkReady" };
         let text = format!("{kind}=false reason:{} message:{}", c.reason, c.message);
-        out.push(Signal::new(Kind::Loop, Source::Cri, "", text));
+        out.push(Signal::new(SignalKind::Loop, Source::Cri, "", text));
     }
 }
 
@@ -130,7 +129,7 @@ fn metrics(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     let kubelet = &snapshot.kubelet;
     let at = kubelet.scraped_at();
     let mut put = |word: &str, value: i64, text: String| {
-        out.push(Signal::new(Kind::Metric, Source::KubeletMetrics, word, text).code(value).at(at));
+        out.push(Signal::new(SignalKind::Metric, Source::KubeletMetrics, word, text).code(value).at(at));
     };
     if let Some(seen) = kubelet.last_seen() {
         let age = (at.unwrap_or(now) - seen).num_seconds();

@@ -1,5 +1,4 @@
-//! Owns the signals in a pod's object: status, conditions, waiting reasons, gates, and properties that rules ask for.
-//! It must not look at events or logs.
+//! Signals in a pod's object: status, conditions, waiting reasons, gates, and properties that rules match.
 
 use super::Subject;
 use crate::diagnose::area;
@@ -8,18 +7,23 @@ use crate::model::never_ran;
 use crate::objects::{ContainerStatus, Pod};
 use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let place = &s.placed.position;
     let waited = place.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
     let word = format!("{}={}", place.stage.name(), place.state.name());
-    out.push(Signal::new(Kind::Place, place.status_from, word, place.reason.clone()).code(waited).at(place.since));
+    out.push(
+        Signal::new(SignalKind::Position, place.status_from, word, place.reason.clone()).code(waited).at(place.since),
+    );
     for c in &place.containers {
         let word = format!("container-{}={}", c.stage.name(), c.state.name());
         let lasted = c.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
         out.push(
-            Signal::new(Kind::Place, place.status_from, word, c.message.clone()).of(&c.name).code(lasted).at(c.since),
+            Signal::new(SignalKind::Position, place.status_from, word, c.message.clone())
+                .of(&c.name)
+                .code(lasted)
+                .at(c.since),
         );
     }
     if s.facts.is_static() {
@@ -31,21 +35,23 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     traits(pod, source, s.now, out);
     let status = &pod.status;
     if status.reason == "NodeLost" {
-        out.push(Signal::new(Kind::Status, source, status.reason.clone(), status.message.clone()).at(place.since));
+        out.push(
+            Signal::new(SignalKind::Status, source, status.reason.clone(), status.message.clone()).at(place.since),
+        );
     }
     if status.phase == "Failed" && !status.reason.is_empty() {
         let signal = |kind| Signal::new(kind, source, status.reason.clone(), status.message.clone()).at(place.since);
-        out.push(signal(Kind::Status));
+        out.push(signal(SignalKind::Status));
         let ran = status.all_containers().any(|c| c.state.terminated.is_some() || c.last_state.terminated.is_some());
-        // An evicted pod has lost its container statuses with old kubelets: that it ran is told by the words.
+        // Old kubelets drop the container statuses of an evicted pod: the message shows whether it ran.
         let refused = status.message.starts_with("Pod was rejected") || status.message.contains("node had condition");
         let evicted = status.reason == "Evicted";
         if refused || (!evicted && (!ran || place.stage == Stage::Admission)) {
-            out.push(signal(Kind::Rejected));
+            out.push(signal(SignalKind::Rejected));
         }
     }
     for gate in &pod.spec.scheduling_gates {
-        out.push(Signal::new(Kind::Gate, source, "", gate.name.clone()));
+        out.push(Signal::new(SignalKind::Gate, source, "", gate.name.clone()));
     }
     for status in status.all_containers() {
         waiting(s, status, source, out);
@@ -59,9 +65,9 @@ fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
             false => format!("{}={}/{}", c.kind, c.status, c.reason),
         };
         let at: Option<Time> = c.last_transition_time;
-        out.push(Signal::new(Kind::Condition, source, word, c.message.clone()).at(at));
+        out.push(Signal::new(SignalKind::Condition, source, word, c.message.clone()).at(at));
         if c.kind == "PodScheduled" && !c.is_true() && s.placed.position.stage == Stage::Scheduling {
-            super::events::schedule(&scheduler::split(&c.message), source, at, 1, out);
+            super::events::schedule(&scheduler::split_schedule(&c.message), source, at, 1, out);
         }
         if c.kind == "PodResizePending" {
             let word = match c.reason.as_str() {
@@ -69,10 +75,10 @@ fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
                 "Infeasible" => "infeasible",
                 _ => "error",
             };
-            out.push(Signal::new(Kind::Resize, source, word, c.message.clone()).at(at));
+            out.push(Signal::new(SignalKind::Resize, source, word, c.message.clone()).at(at));
         }
         if c.kind == "PodResizeInProgress" && c.reason == "Error" {
-            out.push(Signal::new(Kind::Resize, source, "error", c.message.clone()).at(at));
+            out.push(Signal::new(SignalKind::Resize, source, "error", c.message.clone()).at(at));
         }
     }
     let resize = match pod.status.resize.as_str() {
@@ -80,7 +86,7 @@ fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
         "Infeasible" => "infeasible",
         _ => return,
     };
-    out.push(Signal::new(Kind::Resize, source, resize, pod.status.resize.clone()));
+    out.push(Signal::new(SignalKind::Resize, source, resize, pod.status.resize.clone()));
 }
 
 fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
@@ -123,7 +129,7 @@ fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
 }
 
 fn property(source: Source, word: &str, text: &str) -> Signal {
-    Signal::new(Kind::Trait, source, word, text)
+    Signal::new(SignalKind::Trait, source, word, text)
 }
 
 fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<Signal>) {
@@ -132,7 +138,7 @@ fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<
     let runs = s.container(&status.name).is_some_and(|c| c.running_since.is_some());
     if let Some(w) = status.state.waiting.as_ref().filter(|w| !w.reason.is_empty() && !runs) {
         let signal = |kind| Signal::new(kind, source, w.reason.clone(), w.message.clone()).of(&status.name).at(since);
-        out.push(signal(Kind::Waiting));
+        out.push(signal(SignalKind::Waiting));
         if let Some(kind) = area::of_reason(&w.reason, &w.message) {
             out.push(signal(kind));
         }
@@ -140,7 +146,7 @@ fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<
     // The runtime's reason for not starting it stays here while the back-off is shown.
     let ends = [&status.state.terminated, &status.last_state.terminated];
     if let Some(t) = ends.into_iter().flatten().find(|t| never_ran(&t.reason)).filter(|_| !runs) {
-        let signal = Signal::new(Kind::Start, source, t.reason.clone(), t.message.clone());
+        let signal = Signal::new(SignalKind::Start, source, t.reason.clone(), t.message.clone());
         out.push(signal.of(&status.name).at(t.finished_at).code(i64::from(t.exit_code)));
     }
 }

@@ -129,6 +129,6 @@ mod tests {
             panic!("not retried")
         };
         assert!(error.tried.starts_with("GET x: 500: Authorization error"), "{error:?}");
-        assert!(error.fix.contains("could not ask the API server"), "{error:?}");
+        assert!(error.fix.contains("could not authorize the request with the API server"), "{error:?}");
     }
 }

@@ -9,8 +9,8 @@ use crate::time::{Time, TimeDelta};
 use tokio::time::timeout;
 
 use super::failed;
-use super::lines::{Line, LogLines, LogOf};
 use super::tail::{Place, Tail, tail};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
 use crate::trust::{KnownFile, distrust_of};
@@ -25,7 +25,7 @@ const ALIVE: Duration = Duration::from_secs(10);
 /// A log in a file.
 #[derive(Debug)]
 pub struct FileSource {
-    of: LogOf,
+    of: NodeLog,
     path: KnownFile,
     place: Option<Place>,
     /// A reader that did not answer; until it does, no other is sent after it.
@@ -34,7 +34,7 @@ pub struct FileSource {
 
 impl FileSource {
     /// The log of `of` in the file `path`.
-    pub fn new(of: LogOf, path: impl Into<KnownFile>) -> Self {
+    pub fn new(of: NodeLog, path: impl Into<KnownFile>) -> Self {
         Self { of, path: path.into(), place: None, hanging: None }
     }
 
@@ -70,7 +70,8 @@ impl Attempt for FileSource {
             Ok(from) => from,
             Err(error) => return self.failure(&error),
         };
-        let (mut lines, mut entries, mut told) = (LogLines::new(self.of, false), Vec::new(), Instant::now());
+        let mut lines = NodeLogDecoder::new(self.of, Time::now(), LogZone::Fixed(Time::read_as_local));
+        let (mut entries, mut told) = (Vec::new(), Instant::now());
         let (mut grows, mut backlog) = (false, true);
         loop {
             let Ok(tail) = timeout(SILENCE, from.recv()).await else {
@@ -85,7 +86,7 @@ impl Attempt for FileSource {
                     grows = true;
                     for text in texts {
                         let text = String::from_utf8_lossy(&text);
-                        let line = Line { text: &text, received: Time::now(), pid: None, priority: None };
+                        let line = RawLogLine { text: &text, received: Some(Time::now()), ..RawLogLine::default() };
                         lines.push(line, &mut entries);
                     }
                 }
@@ -103,10 +104,10 @@ impl Attempt for FileSource {
                     }
                 }
             }
-            for entry in entries.drain(..) {
+            for (_, entry) in entries.drain(..) {
                 told = Instant::now();
                 let old = entry.at < Time::now() - BACK;
-                let fact = Fact::Log(Box::new(entry));
+                let fact = Fact::LogRecord(Box::new(entry));
                 match backlog {
                     true if old => {}
                     true => out.emit_backlog(fact).await,

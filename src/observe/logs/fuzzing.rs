@@ -1,33 +1,35 @@
 //! Owns the entrances of fuzz targets to the parsers of this module.
 //! It must not do anything but call them.
 
-use super::entry::entry;
-use super::lines::{Line, LogLines, LogOf};
-use crate::observation::{LogEntry, Time};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, journal_entry};
+use crate::observation::Time;
+
+const LOGS: [NodeLog; 3] = [NodeLog::Kubelet, NodeLog::Runtime, NodeLog::Kernel];
 
 /// Lines of `journalctl -o json`, as each of the logs that are read from it.
-pub fn journal(text: &[u8]) -> Vec<LogEntry> {
-    let mut entries = Vec::new();
-    for of in [LogOf::Kubelet, LogOf::Runtime, LogOf::Kernel] {
-        let mut lines = LogLines::new(of, true);
-        for entry in text.split(|b| *b == b'\n').filter_map(entry) {
-            let line = Line { text: &entry.message, received: entry.at, pid: entry.pid, priority: entry.priority };
-            lines.push(line, &mut entries);
+pub fn journal(text: &[u8]) -> Vec<ReceivedRecord> {
+    let mut records = Vec::new();
+    for log in LOGS {
+        let mut decoder = NodeLogDecoder::new(log, Time::UNIX_EPOCH, LogZone::OfReceipt);
+        for entry in text.split(|b| *b == b'\n').filter_map(journal_entry) {
+            let (received, pid, priority) = (Some(entry.at), entry.pid, entry.priority);
+            decoder
+                .push(RawLogLine { text: &entry.message, received, pid, priority, is_separate: false }, &mut records);
         }
-        lines.flush(&mut entries);
+        decoder.flush(&mut records);
     }
-    entries
+    records
 }
 
 /// Lines of a log file, as each of the logs, received at that time.
-pub fn file(text: &str, received: Time) -> Vec<LogEntry> {
-    let mut entries = Vec::new();
-    for of in [LogOf::Kubelet, LogOf::Runtime, LogOf::Kernel] {
-        let mut lines = LogLines::new(of, false);
+pub fn file(text: &str, received: Time) -> Vec<ReceivedRecord> {
+    let mut records = Vec::new();
+    for log in LOGS {
+        let mut decoder = NodeLogDecoder::new(log, received, LogZone::Fixed(Time::read_as_local));
         for text in text.lines() {
-            lines.push(Line { text, received, pid: None, priority: None }, &mut entries);
+            decoder.push(RawLogLine { text, received: Some(received), ..RawLogLine::default() }, &mut records);
         }
-        lines.flush(&mut entries);
+        decoder.flush(&mut records);
     }
-    entries
+    records
 }

@@ -9,9 +9,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::capped::{CappedLines, Line};
-use super::entry::entry;
 use super::failed;
-use super::lines::{self, LogLines, LogOf};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, journal_entry};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::blocking::BlockingWorker;
 use crate::observe::discover::{Miss, Root};
@@ -35,7 +34,7 @@ const FIELDS: &str = "--output-fields=MESSAGE,PRIORITY,_PID";
 /// A log in the journal.
 #[derive(Debug)]
 pub struct JournalSource {
-    of: LogOf,
+    of: NodeLog,
     units: Vec<String>,
     program: String,
     root: Root,
@@ -71,7 +70,7 @@ impl JournalProcess {
 
 impl JournalSource {
     /// The log of `of`, written by `units`; of the kernel without any.
-    pub fn new(of: LogOf, units: Vec<String>) -> Self {
+    pub fn new(of: NodeLog, units: Vec<String>) -> Self {
         Self {
             of,
             units,
@@ -109,7 +108,7 @@ impl JournalSource {
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
         match self.of {
-            LogOf::Kernel => _ = command.arg("-k"),
+            NodeLog::Kernel => _ = command.arg("-k"),
             _ => self.units.iter().for_each(|unit| _ = command.args(["-u", unit])),
         }
         command.env("LC_ALL", "C");
@@ -133,7 +132,7 @@ impl JournalSource {
     }
 
     fn what(&self) -> String {
-        if self.of == LogOf::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
+        if self.of == NodeLog::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
     }
 
     /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True when it
@@ -144,7 +143,7 @@ impl JournalSource {
         what: Part,
         out: &mut ObservationSink,
     ) -> Result<bool, SourceFailure> {
-        let mut lines = LogLines::new(self.of, true);
+        let mut lines = NodeLogDecoder::new(self.of, Time::now(), LogZone::OfReceipt);
         let (mut entries, mut told, mut heard) = (Vec::new(), false, Instant::now());
         loop {
             let wait = match what {
@@ -193,16 +192,17 @@ impl JournalSource {
         }
     }
 
-    fn line(&mut self, line: &[u8], lines: &mut LogLines, entries: &mut Vec<crate::observation::LogEntry>) -> bool {
-        let Some(entry) = entry(line) else { return false };
+    fn line(&mut self, line: &[u8], lines: &mut NodeLogDecoder, entries: &mut Vec<ReceivedRecord>) -> bool {
+        let Some(entry) = journal_entry(line) else { return false };
         if entry.cursor.is_some() && entry.cursor == self.cursor {
             return false;
         }
         self.cursor = entry.cursor.or(self.cursor.take());
-        let (text, received) = (entry.message.as_str(), entry.at);
+        let (text, received) = (entry.message.as_str(), Some(entry.at));
         // A message may hold line feeds: one entry, several lines.
         for text in text.split('\n') {
-            lines.push(lines::Line { text, received, pid: entry.pid, priority: entry.priority }, entries);
+            let line = RawLogLine { text, received, pid: entry.pid, priority: entry.priority, is_separate: false };
+            lines.push(line, entries);
         }
         true
     }
@@ -278,9 +278,9 @@ impl Attempt for JournalSource {
     }
 }
 
-async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: Part, out: &mut ObservationSink) {
-    for entry in entries.drain(..) {
-        let fact = Fact::Log(Box::new(entry));
+async fn say(entries: &mut Vec<ReceivedRecord>, what: Part, out: &mut ObservationSink) {
+    for (_, entry) in entries.drain(..) {
+        let fact = Fact::LogRecord(Box::new(entry));
         match what {
             Part::Backlog => out.emit_backlog(fact).await,
             Part::News => out.emit(fact).await,

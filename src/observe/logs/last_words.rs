@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::failed;
 use crate::decode::cri_log;
-use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
+use crate::observation::{ErrorKind, Fact, LogLevel, LogRecord, SourceState, Time};
 use crate::observe::discover::{LogDirs, Miss, Root};
 use crate::observe::exit_channel::{ExitUpdate, FailedExit};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
@@ -61,7 +61,7 @@ impl Attempt for LastWords {
             match self.read(&ended).await {
                 Ok(lines) => {
                     for (at, line) in lines {
-                        out.emit_backlog(Fact::Log(Box::new(entry(&ended, at, &line)))).await;
+                        out.emit_backlog(Fact::LogRecord(Box::new(entry(&ended, at, &line)))).await;
                     }
                 }
                 // It was collected with its container, or is kept in another way.
@@ -80,12 +80,7 @@ impl Attempt for LastWords {
     }
 }
 
-fn entry(ended: &FailedExit, at: Time, line: &str) -> LogEntry {
-    LogEntry {
-        at,
-        severe: false,
-        pod: format!("{}/{}", ended.namespace, ended.pod).into(),
-        uid: ended.uid.clone(),
-        what: LogKind::Output { container: ended.container.clone(), line: line.into() },
-    }
+fn entry(ended: &FailedExit, at: Time, line: &str) -> LogRecord {
+    let record = LogRecord { container: ended.container.clone(), ..LogRecord::new(at, LogLevel::Info, line) };
+    record.of_pod(format!("{}/{}", ended.namespace, ended.pod), ended.uid.clone())
 }

@@ -1,17 +1,15 @@
-//! Owns what a colleague sends to be explained: a list of objects, logs of any origin, a page of metrics, each optional.
-//! It must not keep whole logs: what the model folds is bounded, and a file's last part counts.
+//! Import of files to explain: a list of objects, logs of any origin, a page of metrics, each optional. Of a log the last part is
+//! read.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Limits};
 use super::kubectl;
 use super::timeline::Timeline;
 use super::{ImportError, Imported};
-use crate::decode::{
-    Joiner, RuntimeLine, every_kubelet_entry, every_runtime_entry, kernel_entry, klog, plain_line, runtime_line, scrape,
-};
-use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, UNDATED, plain_line, scrape};
+use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use crate::text::{PemLines, Text};
 
 /// Lines of one file that are read, from its end.
@@ -61,15 +59,10 @@ pub fn examine(
     let newest = moment.as_ref().and_then(kubectl::ClusterObjects::newest);
     // A log without years is of the year of whatever else is known; nothing here asks a clock.
     let reference = now.or(newest).unwrap_or(Time::UNIX_EPOCH);
-    let mut entries: BTreeMap<Source, Vec<(Option<Time>, LogEntry)>> = BTreeMap::new();
+    let mut logs_read: BTreeMap<Source, ReadLog> = BTreeMap::new();
     let mut page = None;
     for log in logs {
-        let lines = match log.of {
-            LogFileKind::Metrics => VecDeque::new(),
-            _ => files::last_lines(&log.path, limits, LINES_READ)?,
-        };
-        let lines = lines.iter().map(String::as_str);
-        let read = match &log.of {
+        let of = match &log.of {
             LogFileKind::Metrics => {
                 match scrape(&files::text(&log.path, limits)?) {
                     Ok(found) => page = Some(found),
@@ -77,26 +70,21 @@ pub fn examine(
                 }
                 continue;
             }
-            LogFileKind::Kubelet => (Source::KubeletLog, kubelet(lines, reference)),
-            LogFileKind::Runtime => (Source::RuntimeLog, each(lines, reference, runtime)),
-            LogFileKind::Kernel => (Source::KernelLog, each(lines, reference, kernel_entry)),
-            LogFileKind::Other => (Source::OtherLog, each(lines, reference, any)),
             LogFileKind::Container(name) => {
-                let container = Text::name(name);
-                let mut keys = PemLines::default();
-                let output = |text: &str, at| LogEntry {
-                    at,
-                    severe: false,
-                    pod: Text::name(subject),
-                    uid: Text::default(),
-                    what: LogKind::Output { container: container.clone(), line: keys.line(text).into() },
-                };
-                (Source::ContainerLog, each(lines, reference, output))
+                let lines = files::last_lines(&log.path, limits, LINES_READ)?;
+                let lines = lines.iter().map(String::as_str);
+                logs_read.entry(Source::ContainerLog).or_default().container(lines, name, subject, reference);
+                continue;
             }
+            LogFileKind::Kubelet => NodeLog::Kubelet,
+            LogFileKind::Runtime => NodeLog::Runtime,
+            LogFileKind::Kernel => NodeLog::Kernel,
+            LogFileKind::Other => NodeLog::Other,
         };
-        entries.entry(read.0).or_default().extend(read.1);
+        let lines = files::last_lines(&log.path, limits, LINES_READ)?;
+        logs_read.entry(of.source()).or_default().node(lines.iter().map(String::as_str), of, reference);
     }
-    let in_logs = entries.values().flatten().filter_map(|(at, _)| *at).max();
+    let in_logs = logs_read.values().filter_map(|log| log.newest).max();
     let end = now.or([newest, in_logs].into_iter().flatten().max());
     let first = objects.map(Path::to_owned).or_else(|| logs.first().map(|l| l.path.clone())).unwrap_or_default();
     let end = end.ok_or_else(|| ImportError::NoTime { path: first.clone() })?;
@@ -111,69 +99,58 @@ pub fn examine(
     if let Some(page) = page {
         timeline.push(Source::KubeletMetrics, end, Fact::Scrape(Box::new(page)));
     }
-    for (source, entries) in entries {
-        // A line without a time of its own keeps its place among the others.
-        let mut last = entries.iter().find_map(|(at, _)| *at).unwrap_or(end);
-        for (at, mut entry) in entries {
-            last = at.unwrap_or(last).min(end);
-            entry.at = last;
-            timeline.push(source, last, Fact::Log(Box::new(entry)));
-        }
+    for (source, log) in logs_read {
+        log.emit(source, end, &mut timeline);
     }
     timeline.check_limit(&first)?;
     Ok(timeline.finish(end, node))
 }
 
-fn each<'a>(
-    lines: impl Iterator<Item = &'a str>,
-    reference: Time,
-    mut read: impl FnMut(&str, Time) -> LogEntry,
-) -> Vec<(Option<Time>, LogEntry)> {
-    let each = lines.map(|line| {
-        let plain = plain_line(line, reference);
-        let entry = read(&plain.text, plain.at.unwrap_or(reference));
-        (plain.at.or((entry.at != reference).then_some(entry.at)), entry)
-    });
-    each.collect()
+/// The kept records of all files of one source.
+#[derive(Default)]
+struct ReadLog {
+    /// In the order of the files.
+    records: Vec<LogRecord>,
+    /// The newest time in the files, of lines that are not kept too.
+    newest: Option<Time>,
 }
 
-fn kubelet<'a>(lines: impl Iterator<Item = &'a str>, reference: Time) -> Vec<(Option<Time>, LogEntry)> {
-    let (mut joiner, mut out) = (Joiner::default(), Vec::new());
-    let mut take = |(at, record): (Option<Time>, String)| match klog(&record, reference) {
-        Some(record) => out.extend(every_kubelet_entry(&record).into_iter().map(|e| (Some(e.at), e))),
-        None => out.push((at, any(&record, at.unwrap_or(reference)))),
-    };
-    let mut begun = false;
-    for line in lines {
-        let plain = plain_line(line, reference);
-        let begins = klog(&plain.text, reference).is_some();
-        begun |= begins;
-        // Before the first record, and where a line has a prefix of its own, a line that is no record stands for itself.
-        if !begun || (!begins && plain.at.is_some()) {
-            take((plain.at, plain.text));
-        } else if let Some(record) = joiner.push(plain.at, &plain.text) {
-            take(record);
+impl ReadLog {
+    fn node<'a>(&mut self, lines: impl Iterator<Item = &'a str>, log: NodeLog, reference: Time) {
+        let (mut decoder, mut records) = (NodeLogDecoder::new(log, reference, LogZone::OfReceipt), Vec::new());
+        for line in lines {
+            let plain = plain_line(line, reference);
+            let (received, pid, priority) = (plain.at, plain.pid, plain.priority);
+            let is_separate = received.is_some() && pid.is_none();
+            for text in plain.text.split('\n') {
+                decoder.push(RawLogLine { text, received, pid, priority, is_separate }, &mut records);
+            }
+        }
+        decoder.flush(&mut records);
+        self.newest = self.newest.max(decoder.newest());
+        self.records.extend(records.into_iter().map(|(_, record)| record));
+    }
+
+    fn container<'a>(&mut self, lines: impl Iterator<Item = &'a str>, name: &str, subject: &str, reference: Time) {
+        let (container, pod) = (Text::name(name), Text::name(subject));
+        let mut keys = PemLines::default();
+        for line in lines {
+            let plain = plain_line(line, reference);
+            self.newest = self.newest.max(plain.at);
+            let record = LogRecord::new(plain.at.unwrap_or(UNDATED), LogLevel::Info, keys.line(&plain.text));
+            self.records.push(LogRecord { pod: pod.clone(), container: container.clone(), ..record });
         }
     }
-    if let Some(record) = joiner.take() {
-        take(record);
-    }
-    out
-}
 
-fn runtime(text: &str, at: Time) -> LogEntry {
-    match runtime_line(text) {
-        RuntimeLine::Severe(entry) => entry,
-        _ => every_runtime_entry(text).unwrap_or_else(|| any(text, at)),
-    }
-}
-
-fn any(text: &str, at: Time) -> LogEntry {
-    LogEntry {
-        at,
-        severe: true,
-        pod: Text::default(),
-        uid: Text::default(),
-        what: LogKind::Other { message: text.into() },
+    /// Adds the records in their order; a line without a time has that of the line before.
+    fn emit(self, source: Source, end: Time, timeline: &mut Timeline) {
+        let mut last = self.records.iter().map(|record| record.at).find(|at| *at != UNDATED).unwrap_or(end);
+        for mut record in self.records {
+            last = if record.at == UNDATED { last } else { record.at.min(end) };
+            record.at = last;
+            timeline.push(source, last, Fact::LogRecord(Box::new(record)));
+        }
+        // The log was read to its end, also where no line is kept.
+        timeline.push(source, self.newest.unwrap_or(last).min(end), Fact::Alive);
     }
 }

@@ -11,7 +11,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 
 use super::*;
-use crate::diagnose::Rounds;
+use crate::diagnose::DiagnosisCache;
 use crate::model::Model;
 use crate::observation::{Call, ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
 use crate::view::NodeView;
@@ -19,7 +19,7 @@ use crate::view::NodeView;
 /// A node of hand-made observations.
 struct Node {
     model: Model,
-    rounds: Rounds,
+    rounds: DiagnosisCache,
     sources: Vec<(Source, Sequencer)>,
     now: Time,
 }
@@ -27,7 +27,7 @@ struct Node {
 impl Node {
     fn new() -> Self {
         let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
-        Self { model: Model::default(), rounds: Rounds::default(), sources: Vec::new(), now }
+        Self { model: Model::default(), rounds: DiagnosisCache::default(), sources: Vec::new(), now }
     }
 
     fn sequencer(&mut self, source: Source) -> &mut Sequencer {

@@ -4,11 +4,11 @@ use super::folder::Folder;
 use super::list_state::{ListState, pods_only};
 use super::log_lines;
 use crate::decode::{
-    container_details, containers, failure, health_response, image_fs, images, kubelet_config, objects, runtime_status,
-    sandbox_details, sandboxes, scrape, spans,
+    NodeLog, ReceivedRecord, container_details, containers, failure, health_response, image_fs, images, kubelet_config,
+    objects, runtime_status, sandbox_details, sandboxes, scrape, spans,
 };
 use crate::objects::Pod;
-use crate::observation::{Container, ErrorKind, Fact, LogEntry, Sandbox, Source, SourceError, Span, Time};
+use crate::observation::{Container, ErrorKind, Fact, Sandbox, Source, SourceError, Span, Time};
 use crate::record::import::kubectl::{ClusterObjects, most_used, newest_of_pod};
 use crate::record::import::timeline::Timeline;
 use crate::record::import::{ImportError, Imported};
@@ -212,17 +212,22 @@ impl Capture<'_> {
         Ok(facts)
     }
 
-    fn runtime_log(&mut self) -> Result<Option<Vec<((), LogEntry)>>, ImportError> {
+    fn runtime_log(&mut self) -> Result<Option<Vec<ReceivedRecord>>, ImportError> {
         let file = "containerd.log";
         let text = self.folder.read(file)?;
-        Ok(text.map(|text| log_lines::runtime_entries_of(text.lines().map(|l| ((), l)), file, &mut self.timeline)))
+        let read = |text: String| {
+            let lines = text.lines().map(|l| (None, l));
+            // Lines of the runtime have a year.
+            log_lines::node_log_records(NodeLog::Runtime, lines, Time::UNIX_EPOCH, file, &mut self.timeline)
+        };
+        Ok(text.map(read))
     }
 
     fn kubelet_log(&mut self, end: Time) -> Result<(), ImportError> {
         let file = "kubelet.log";
         let Some(text) = self.folder.read(file)? else { return Ok(()) };
-        let lines = text.lines().map(|l| ((), l));
-        let entries = log_lines::kubelet_entries_of(lines, |()| end, file, &mut self.timeline);
+        let lines = text.lines().map(|l| (None, l));
+        let entries = log_lines::node_log_records(NodeLog::Kubelet, lines, end, file, &mut self.timeline);
         push_log(entries, Source::KubeletLog, end, &mut self.timeline);
         Ok(())
     }
@@ -253,7 +258,7 @@ fn epoch(facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 /// Adds a log. The source is live even if no line of it is kept.
-fn push_log(entries: Vec<((), LogEntry)>, source: Source, end: Time, timeline: &mut Timeline) {
+fn push_log(entries: Vec<ReceivedRecord>, source: Source, end: Time, timeline: &mut Timeline) {
     log_lines::push_by_own_time(entries, source, timeline);
     timeline.set_live(source, end);
 }

@@ -7,10 +7,10 @@ use super::line::IncidentLine;
 use super::list_state::{ListState, emit, pods_only};
 use super::log_lines;
 use crate::decode::{
-    DecodeError, Object, WatchEvent, active_ingests, failure, health_answer, kubelet_config, objects, scrape, spans,
-    watch_event,
+    DecodeError, NodeLog, Object, WatchEvent, active_ingests, failure, health_answer, kubelet_config, objects, scrape,
+    spans, watch_event,
 };
-use crate::observation::{Call, Fact, LogEntry, Pull, Source, Time};
+use crate::observation::{Call, Fact, Pull, Source, Time};
 use crate::record::import::timeline::Timeline;
 use crate::record::import::{ImportError, Imported};
 use crate::text::Text;
@@ -213,16 +213,18 @@ impl IncidentImport<'_> {
     }
 
     fn logs(&mut self) -> Result<(), ImportError> {
-        let file = "kubelet.log.jsonl";
-        let received = self.log_lines(file, Source::KubeletLog)?;
-        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        let entries = log_lines::kubelet_entries_of(lines, |t| *t, file, &mut self.timeline);
-        self.push_entries(Source::KubeletLog, entries);
-        let file = "runtime.log.jsonl";
-        let received = self.log_lines(file, Source::RuntimeLog)?;
-        let lines = received.iter().map(|(t, text)| (*t, text.as_str()));
-        let entries = log_lines::runtime_entries_of(lines, file, &mut self.timeline);
-        self.push_entries(Source::RuntimeLog, entries);
+        self.log("kubelet.log.jsonl", NodeLog::Kubelet)?;
+        self.log("runtime.log.jsonl", NodeLog::Runtime)
+    }
+
+    /// Adds the records of a log, stamped at their receipt.
+    fn log(&mut self, file: &str, log: NodeLog) -> Result<(), ImportError> {
+        let received = self.log_lines(file, log.source())?;
+        let Some((end, _)) = received.last() else { return Ok(()) };
+        let lines = received.iter().map(|(t, text)| (Some(*t), text.as_str()));
+        for (t, record) in log_lines::node_log_records(log, lines, *end, file, &mut self.timeline) {
+            self.timeline.push(log.source(), t.unwrap_or(record.at), Fact::LogRecord(Box::new(record)));
+        }
         Ok(())
     }
 
@@ -234,12 +236,6 @@ impl IncidentImport<'_> {
             Ok(())
         })?;
         Ok(received)
-    }
-
-    fn push_entries(&mut self, source: Source, entries: Vec<(Time, LogEntry)>) {
-        for (received, entry) in entries {
-            self.timeline.push(source, received, Fact::Log(Box::new(entry)));
-        }
     }
 }
 

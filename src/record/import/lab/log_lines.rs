@@ -1,61 +1,37 @@
 //! Decodes the log lines of lab folders, with or without a time of receipt.
 
-use crate::decode::{Joiner, RuntimeLine, klog, kubelet_entries, runtime_line};
-use crate::observation::{Fact, LogEntry, Source, Time};
+use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, UNDATED};
+use crate::observation::{Fact, Source, Time};
 use crate::record::import::timeline::Timeline;
 
-/// Entries of a kubelet log, each with the tag of its first line. `reference` gives the time from which the year is taken.
-pub(super) fn kubelet_entries_of<'a, T>(
-    lines: impl Iterator<Item = (T, &'a str)>,
-    reference: impl Fn(&T) -> Time,
+/// The kept records of a log. Without the time of receipt `reference` gives the year.
+pub(super) fn node_log_records<'a>(
+    log: NodeLog,
+    lines: impl Iterator<Item = (Option<Time>, &'a str)>,
+    reference: Time,
     path: &str,
     timeline: &mut Timeline,
-) -> Vec<(T, LogEntry)>
-where
-    T: Copy,
-{
-    let (mut joiner, mut entries, mut bad) = (Joiner::default(), Vec::new(), 0);
-    let mut take = |(tag, record): (T, String)| match klog(&record, reference(&tag)) {
-        Some(record) => entries.extend(kubelet_entries(&record).into_iter().map(|e| (tag, e))),
-        None => bad += 1,
-    };
-    for (tag, line) in lines {
-        if let Some(record) = joiner.push(tag, line) {
-            take(record);
-        }
+) -> Vec<ReceivedRecord> {
+    let (mut decoder, mut records) = (NodeLogDecoder::new(log, reference, LogZone::OfReceipt), Vec::new());
+    for (received, text) in lines {
+        decoder.push(RawLogLine { text, received, ..RawLogLine::default() }, &mut records);
     }
-    if let Some(record) = joiner.take() {
-        take(record);
-    }
-    timeline.skip(path, "lines before the first whole record", joiner.stray());
-    timeline.skip(path, "records that are not klog", bad);
-    entries
+    decoder.flush(&mut records);
+    // Lines before the first time in the log.
+    let first = records.iter().map(|(_, record)| record.at).find(|at| *at != UNDATED);
+    records.retain_mut(|(_, record)| {
+        record.at = if record.at == UNDATED { first.unwrap_or(UNDATED) } else { record.at };
+        record.at != UNDATED
+    });
+    timeline.skip(path, "lines that are not in the log's format", decoder.unformatted_lines());
+    records
 }
 
-/// Entries of a runtime log, each with the tag of its line.
-pub(super) fn runtime_entries_of<'a, T>(
-    lines: impl Iterator<Item = (T, &'a str)>,
-    path: &str,
-    timeline: &mut Timeline,
-) -> Vec<(T, LogEntry)> {
-    let (mut entries, mut bad) = (Vec::new(), 0);
-    for (tag, line) in lines {
-        match runtime_line(line) {
-            RuntimeLine::Severe(entry) => entries.push((tag, entry)),
-            RuntimeLine::Quiet => {}
-            RuntimeLine::Other if line.trim().is_empty() => {}
-            RuntimeLine::Other => bad += 1,
-        }
-    }
-    timeline.skip(path, "lines that are not in the runtime's log format", bad);
-    entries
-}
-
-/// Adds entries in the order of their own times.
-pub(super) fn push_by_own_time(entries: Vec<((), LogEntry)>, source: Source, timeline: &mut Timeline) {
-    let mut entries: Vec<LogEntry> = entries.into_iter().map(|(_, e)| e).collect();
-    entries.sort_by_key(|e| e.at);
-    for entry in entries {
-        timeline.push(source, entry.at, Fact::Log(Box::new(entry)));
+/// Adds records in the order of their own times.
+pub(super) fn push_by_own_time(records: Vec<ReceivedRecord>, source: Source, timeline: &mut Timeline) {
+    let mut records: Vec<_> = records.into_iter().map(|(_, record)| record).collect();
+    records.sort_by_key(|record| record.at);
+    for record in records {
+        timeline.push(source, record.at, Fact::LogRecord(Box::new(record)));
     }
 }

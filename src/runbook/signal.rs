@@ -1,5 +1,4 @@
-//! Owns the closed set of signals that a rule can look for, and their names in the runbook.
-//! It must not know where a signal comes from: extraction is `diagnose`'s.
+//! The closed set of signals that a rule can match, and their names in the runbook.
 
 use serde::Deserialize;
 
@@ -11,14 +10,14 @@ macro_rules! kinds {
         /// What a signal is about: the operation that failed, or the voice that speaks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
         #[serde(rename_all = "kebab-case")]
-        pub enum Kind {
+        pub enum SignalKind {
             $($(#[doc = $doc])* $kind),*
         }
 
-        impl Kind {
+        impl SignalKind {
             /// Every kind, with its name and what it holds.
-            pub const ALL: &'static [(Kind, &'static str, &'static str)] =
-                &[$((Kind::$kind, $name, concat!($($doc),*))),*];
+            pub const ALL: &'static [(SignalKind, &'static str, &'static str)] =
+                &[$((SignalKind::$kind, $name, concat!($($doc),*))),*];
         }
     };
 }
@@ -45,11 +44,11 @@ kinds! {
     Ended = "ended",
     /// An image could not be pulled; `word` is the reason where there is one.
     Pull = "pull",
-    /// The sandbox (pause) image could not be had.
+    /// The sandbox (pause) image is not available.
     Pause = "pause",
     /// CNI ADD failed.
     Network = "network",
-    /// The sandbox could not be made, for another reason than its network.
+    /// The sandbox could not be created, for another reason than its network.
     Sandbox = "sandbox",
     /// A volume could not be mounted.
     Mount = "mount",
@@ -57,7 +56,7 @@ kinds! {
     Attach = "attach",
     /// A volume could not be unmounted or cleaned up.
     Unmount = "unmount",
-    /// The container's configuration could not be made (CreateContainerConfigError).
+    /// The container's configuration could not be generated (CreateContainerConfigError).
     Config = "config",
     /// The container could not be created.
     Create = "create",
@@ -97,15 +96,15 @@ kinds! {
     Loop = "loop",
     /// A metric; `word` is its name, `code` its value in whole units (milliseconds for durations).
     Metric = "metric",
-    /// An observation of our own: `word` says which, `code` the seconds it has lasted.
+    /// A measurement of kpodtrace: `word` names it, `code` is its duration in seconds.
     Watched = "watched",
-    /// Where the pod stands: `word` is `stage=state`, `code` the seconds it has stood there.
-    Place = "place",
+    /// The pod's stage: `word` is `stage=state`, `code` the seconds since it reached the stage.
+    Position = "place",
     /// A property of the pod: `word` is its name, `text` its value.
     Trait = "trait",
 }
 
-impl Kind {
+impl SignalKind {
     /// The name in the runbook.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
@@ -116,26 +115,26 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signal {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: SignalKind,
     /// The word that names it: a reason, a type, a state.
     pub word: Text,
-    /// What it says.
+    /// The text.
     pub text: Text,
     /// The container it is about; empty for the pod or the node.
     pub container: Text,
     /// An exit code, a count of nodes, a value.
     pub code: Option<i64>,
-    /// How often it was said.
+    /// Number of repeats, at least 1.
     pub count: u32,
-    /// When it was last said.
+    /// The time of the last repeat.
     pub at: Option<Time>,
-    /// Who says so.
+    /// The source.
     pub source: Source,
 }
 
 impl Signal {
     /// A signal without container, code or time.
-    pub fn new(kind: Kind, source: Source, word: impl Into<Text>, text: impl Into<Text>) -> Self {
+    pub fn new(kind: SignalKind, source: Source, word: impl Into<Text>, text: impl Into<Text>) -> Self {
         let (word, text) = (word.into(), text.into());
         Self { kind, word, text, container: Text::default(), code: None, count: 1, at: None, source }
     }
@@ -161,7 +160,7 @@ impl Signal {
         self
     }
 
-    /// The same, said so often.
+    /// The same with that number of repeats.
     #[must_use]
     pub fn times(mut self, count: u32) -> Self {
         self.count = count.max(1);

@@ -1,28 +1,27 @@
-//! Owns reading one entry of the journal as `journalctl -o json` writes it.
-//! It must not know what the message means.
+//! Entries of the journal as `journalctl -o json` writes them.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::observation::Time;
 
-/// An entry.
+/// An entry of the journal.
 #[derive(Debug, PartialEq)]
-pub struct Entry {
-    /// Where it stands in the journal.
+pub struct JournalEntry {
+    /// Its position in the journal.
     pub cursor: Option<String>,
     /// When journald received it.
     pub at: Time,
     /// The process that wrote it.
     pub pid: Option<u32>,
-    /// syslog's level; a service's own lines all have the same.
+    /// syslog's level; all lines of a service have the same.
     pub priority: Option<u8>,
-    /// The message; bytes that are no text are replaced.
+    /// The message; bytes that are not UTF-8 are replaced.
     pub message: String,
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct JournalFields {
     #[serde(rename = "__CURSOR")]
     cursor: Option<String>,
     #[serde(rename = "__REALTIME_TIMESTAMP")]
@@ -35,11 +34,11 @@ struct Raw {
     message: Option<Value>,
 }
 
-/// Reads an entry; nothing when the line is not one or has no time.
-pub fn entry(line: &[u8]) -> Option<Entry> {
-    let raw: Raw = serde_json::from_slice(line).ok()?;
+/// Reads an entry; nothing if the line is not an entry or has no time.
+pub fn journal_entry(line: &[u8]) -> Option<JournalEntry> {
+    let raw: JournalFields = serde_json::from_slice(line).ok()?;
     let at = Time::from_timestamp_micros(number(raw.at.as_ref())?)?;
-    Some(Entry {
+    Some(JournalEntry {
         cursor: raw.cursor,
         at,
         pid: number(raw.pid.as_ref()).and_then(|pid| u32::try_from(pid).ok()),
@@ -56,7 +55,7 @@ fn number(value: Option<&Value>) -> Option<i64> {
     }
 }
 
-/// A string; an array of bytes when it is not valid UTF-8; an array of both when the field is there twice.
+/// A string; an array of bytes if it is not valid UTF-8; an array of both if the entry has the field twice.
 fn text(value: Value) -> String {
     match value {
         Value::String(s) => s,
@@ -81,7 +80,7 @@ mod tests {
             let line = format!(
                 r#"{{"__CURSOR":"s=1;i=2","__REALTIME_TIMESTAMP":"1795951277000001","_PID":"7","PRIORITY":"6","MESSAGE":{message}}}"#
             );
-            entry(line.as_bytes()).unwrap()
+            journal_entry(line.as_bytes()).unwrap()
         };
         let e = read(r#""text""#);
         assert_eq!(
@@ -92,7 +91,7 @@ mod tests {
         assert_eq!(read("[104,105,255]").message, "hi\u{fffd}");
         assert_eq!(read(r#"[[104,105],"x"]"#).message, "hi");
         assert_eq!(read("null").message, "");
-        assert_eq!(entry(b"-- No entries --"), None);
-        assert_eq!(entry(b"{}"), None);
+        assert_eq!(journal_entry(b"-- No entries --"), None);
+        assert_eq!(journal_entry(b"{}"), None);
     }
 }

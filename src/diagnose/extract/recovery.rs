@@ -1,40 +1,38 @@
-//! Owns which lines of a log that was sent whole are taken back by a later one of the same log: the pull that came through, the
-//! probe that is well again.
-//! It must not judge a line by its age alone: that is `over`'s.
+//! Which failures in a log a later line of the same log ends: the pull that succeeded, the probe that succeeds again.
 
 use super::image;
-use super::over::says_api;
+use super::stale::says_api;
 use crate::diagnose::area;
-use crate::model::{Line, Lines};
+use crate::model::{KeptLine, KeptLines};
 use crate::observation::Time;
-use crate::runbook::Kind;
+use crate::runbook::SignalKind;
 
-/// What the lines say that went well, each with its last time.
+/// What the lines report as successful, each with its last time.
 #[derive(Default)]
-pub(super) struct Healed<'a> {
+pub(super) struct Recovery<'a> {
     /// Images that were pulled.
     pulled: Vec<(&'a str, Time)>,
     /// A readiness probe succeeded.
     ready: Option<Time>,
-    /// The sandbox was made.
+    /// The sandbox was created.
     sandbox: Option<Time>,
     /// The kubelet registered its node.
     registered: Option<Time>,
     /// Volumes that were mounted.
     mounted: Vec<(&'a str, Time)>,
-    /// k3s or RKE2 says that it is up.
+    /// k3s or RKE2 reports that it is running.
     up: Option<Time>,
 }
 
-impl<'a> Healed<'a> {
+impl<'a> Recovery<'a> {
     /// Of lines that name no pod and of those of one.
-    pub fn of(all: impl Iterator<Item = &'a Lines>) -> Self {
+    pub fn of(all: impl Iterator<Item = &'a KeptLines>) -> Self {
         let mut healed = Self::default();
         all.flat_map(|lines| lines.iter()).filter(|line| !line.severe).for_each(|line| healed.take(line));
         healed
     }
 
-    fn take(&mut self, line: &'a Line) {
+    fn take(&mut self, line: &'a KeptLine) {
         let text = line.text.as_str();
         if let Some(image) = pulled(text) {
             self.pulled.push((image, line.at));
@@ -52,14 +50,15 @@ impl<'a> Healed<'a> {
     }
 
     /// True for a failure that did not last.
-    pub fn takes_back(&self, line: &Line) -> bool {
+    pub fn takes_back(&self, line: &KeptLine) -> bool {
         let text = line.text.as_str();
         let before = |at: Option<Time>| at.is_some_and(|at| at > line.at);
         let pulled = self.pulled.iter().any(|(image, at)| *at > line.at && image::names(text, image));
-        (pulled && area::area(text) == Some(Kind::Pull))
+        (pulled && area::area(text) == Some(SignalKind::Pull))
             || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
-            || (before(self.sandbox) && matches!(area::area(text), Some(Kind::Pause | Kind::Network | Kind::Sandbox)))
-            || (before(self.registered) && says_api(text))
+            || (before(self.sandbox)
+                && matches!(area::area(text), Some(SignalKind::Pause | SignalKind::Network | SignalKind::Sandbox)))
+            || (before(self.registered) && (says_api(text) || is_of_start(text)))
             || (before(self.up) && text.contains("Waiting "))
             || self.mounted.iter().any(|(volume, at)| *at > line.at && text.contains(volume) && is_of_volume(text))
     }
@@ -81,14 +80,20 @@ fn mounted(text: &str) -> Option<&str> {
     (!volume.is_empty()).then_some(volume)
 }
 
+/// A failure during the start of the kubelet: it ends when the node is registered.
+fn is_of_start(text: &str) -> bool {
+    let only_at_start = ["may not have completed yet", "has yet to be successful", "failed to get node info: node "];
+    only_at_start.iter().any(|part| text.contains(part))
+}
+
 fn is_of_volume(text: &str) -> bool {
-    matches!(area::area(text), Some(Kind::Mount | Kind::Attach)) || text.contains("VolumesInUse")
+    matches!(area::area(text), Some(SignalKind::Mount | SignalKind::Attach)) || text.contains("VolumesInUse")
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind, Source};
+    use crate::diagnose::DiagnosisCache;
+    use crate::observation::{Fact, LogLevel, LogRecord, Source};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
@@ -97,13 +102,12 @@ mod tests {
         let mut node = Node::new();
         for (severe, source, text) in lines {
             node.at += TimeDelta::seconds(1);
-            let what = LogKind::Other { message: (*text).into() };
-            let entry = LogEntry { at: node.at, severe: *severe, pod: "".into(), uid: "".into(), what };
-            node.report(*source, Fact::Log(Box::new(entry)));
+            let entry = LogRecord::new(node.at, if *severe { LogLevel::Error } else { LogLevel::Info }, *text);
+            node.report(*source, Fact::LogRecord(Box::new(entry)));
         }
         let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
-        let doctor = crate::diagnose::Doctor { book, snapshot: &snapshot, now: node.at };
-        assert!(!Rounds::default().make(&[], &snapshot, node.at).node.findings.is_empty());
+        let doctor = crate::diagnose::Diagnoser { book, snapshot: &snapshot, now: node.at };
+        assert!(!DiagnosisCache::default().make(&[], &snapshot, node.at).node.findings.is_empty());
         doctor.node("w", true).top().unwrap().cause.to_string()
     }
 

@@ -1,11 +1,10 @@
-//! Owns the diagnoses of all pods and of the node, made again only for what changed or when waiting alone changes one.
-//! It must not decide anything: `Doctor` does.
+//! The diagnoses of all pods and of the node, computed again only for what changed or when time alone changes one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::finding::{Diagnosis, Finding};
-use super::{Doctor, HEALTHY, extract};
+use super::{Diagnoser, HEALTHY, extract};
 use crate::model::Snapshot;
 use crate::objects::{Event, Node};
 use crate::observation::Time;
@@ -13,30 +12,30 @@ use crate::pipeline::{LocatedPod, PodLocator, Stage};
 use crate::runbook::{Confidence, Runbook};
 use crate::text::Text;
 
-/// The node's diagnosis rests on many sources and is cheap: it is made again at most so often, milliseconds.
+/// Least time between two diagnoses of the node, which depend on many sources and are cheap, milliseconds.
 const NODE_EVERY_MS: i64 = 1000;
 
 /// Where a registry is away many lines come for many pods: these are diagnosed again for them at most so often, milliseconds.
 const PULLS_EVERY_MS: i64 = 5000;
 
-struct Kept {
+struct CachedDiagnosis {
     pod: LocatedPod,
-    around: Around,
+    around: DiagnosisInputs,
     made: Time,
     diagnosis: Arc<Diagnosis>,
 }
 
 /// What besides a pod's own facts its diagnosis rests on: claims while it is scheduled, the runtime's lines while it waits for an
 /// image, its node while it ends. At every other stage nothing, so that an event elsewhere costs no pass over all pods.
-enum Around {
+enum DiagnosisInputs {
     Nothing,
     Elsewhere(Arc<Vec<Arc<Event>>>),
-    /// What `extract::pulls` says of the lines.
+    /// The hash of `extract::pulls`.
     Pulls(u64),
     Nodes(Vec<Arc<Node>>),
 }
 
-impl Around {
+impl DiagnosisInputs {
     fn of(stage: Stage, snapshot: &Snapshot, pulls: u64) -> Self {
         match stage {
             Stage::Scheduling => Self::Elsewhere(snapshot.other_events.clone()),
@@ -60,19 +59,19 @@ impl Around {
     }
 }
 
-/// Places and diagnoses, remembered by the facts that they were made from.
+/// Positions and diagnoses, kept with the facts that they were computed from.
 #[derive(Default)]
-pub struct Rounds {
-    /// Where the pods stand.
+pub struct DiagnosisCache {
+    /// Positions of the pods.
     pub placer: PodLocator,
     book: Option<Arc<Runbook>>,
-    kept: BTreeMap<Text, Kept>,
+    kept: BTreeMap<Text, CachedDiagnosis>,
     node: Option<(Time, Arc<Diagnosis>)>,
 }
 
 /// What a round found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Diagnoses {
     /// Of each pod, by UID.
     pub pods: Arc<BTreeMap<Text, Arc<Diagnosis>>>,
     /// Of the node.
@@ -81,7 +80,7 @@ pub struct Found {
     pub until: Option<Time>,
 }
 
-impl Rounds {
+impl DiagnosisCache {
     /// Diagnoses with this runbook instead of the embedded one.
     pub fn with(book: Arc<Runbook>) -> Self {
         Self { book: Some(book), ..Self::default() }
@@ -103,9 +102,9 @@ impl Rounds {
     }
 
     /// Diagnoses what changed since the last round.
-    pub fn make(&mut self, placed: &[LocatedPod], snapshot: &Snapshot, now: Time) -> Found {
+    pub fn make(&mut self, placed: &[LocatedPod], snapshot: &Snapshot, now: Time) -> Diagnoses {
         let book = self.book.clone();
-        let doctor = Doctor { book: book.as_deref().unwrap_or_else(|| Runbook::builtin()), snapshot, now };
+        let doctor = Diagnoser { book: book.as_deref().unwrap_or_else(|| Runbook::builtin()), snapshot, now };
         self.kept.retain(|key, _| snapshot.pods.contains_key(key));
         let mut until: Option<Time> = None;
         let mut pods = BTreeMap::new();
@@ -122,12 +121,12 @@ impl Rounds {
             let diagnosis = match still {
                 Some(kept) => kept.diagnosis.clone(),
                 None => {
-                    // What it was made from is for those who write rules, not for keeping.
+                    // The signals serve authors of rules; they are not kept.
                     let made = Diagnosis { signals: Vec::new(), ..doctor.pod(pod) };
                     let diagnosis = Arc::new(made);
-                    let kept = Kept {
+                    let kept = CachedDiagnosis {
                         pod: pod.clone(),
-                        around: Around::of(pod.position.stage, snapshot, pulls),
+                        around: DiagnosisInputs::of(pod.position.stage, snapshot, pulls),
                         made: now,
                         diagnosis: diagnosis.clone(),
                     };
@@ -138,10 +137,10 @@ impl Rounds {
             until = [until, diagnosis.holds_until].into_iter().flatten().min();
             pods.insert(key.clone(), diagnosis);
         }
-        Found { pods: Arc::new(pods), node: self.node(&doctor), until }
+        Diagnoses { pods: Arc::new(pods), node: self.node(&doctor), until }
     }
 
-    fn node(&mut self, doctor: &Doctor) -> Arc<Diagnosis> {
+    fn node(&mut self, doctor: &Diagnoser) -> Arc<Diagnosis> {
         let fresh = |at: Time| (0..NODE_EVERY_MS).contains(&(doctor.now - at).num_milliseconds());
         if let Some((_, diagnosis)) = self.node.as_ref().filter(|(at, _)| fresh(*at)) {
             return diagnosis.clone();
@@ -153,7 +152,7 @@ impl Rounds {
     }
 }
 
-/// The node's fault that explains why a pod stands where it stands: it is told once, on the node.
+/// The node's fault that explains the pod's stage: it is shown once, on the node.
 pub fn fault_of_node<'a>(book: &Runbook, node: &'a Diagnosis, own: &Diagnosis, stage: Stage) -> Option<&'a Finding> {
     let best = own.top()?;
     let settled = best.confidence == Confidence::Certain && !best.cause.starts_with("none.");
@@ -171,7 +170,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::{Fact, LogEntry, LogKind, Source};
+    use crate::observation::{Fact, LogLevel, LogRecord, Source};
     use crate::pipeline::tests::fixture::Node as Fixture;
 
     #[test]
@@ -183,7 +182,7 @@ mod tests {
             "containers": [{"name": "c"}]}, "status": {"phase": "Pending"}});
         let pods = [running, waiting].map(|pod| Fact::Pod(serde_json::from_value(pod).unwrap()));
         node.list(Source::ApiPods, pods.to_vec());
-        let mut rounds = Rounds::default();
+        let mut rounds = DiagnosisCache::default();
         let mut round = |node: &mut Fixture| {
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.locate_all(&snapshot, now);
@@ -207,12 +206,11 @@ mod tests {
             "status": {"phase": "Pending", "startTime": "2026-09-21T14:00:00Z", "containerStatuses": [{"name": "c",
                 "image": "r/a:1", "state": {"waiting": {"reason": "ErrImagePull"}}}]}});
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(waiting).unwrap())]);
-        let mut rounds = Rounds::default();
+        let mut rounds = DiagnosisCache::default();
         let mut says = |node: &mut Fixture, after: i64, text: &str| {
             node.at += crate::time::TimeDelta::milliseconds(after);
-            let what = LogKind::Other { message: text.into() };
-            let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-            node.report(Source::RuntimeLog, Fact::Log(Box::new(entry)));
+            let entry = LogRecord::new(node.at, LogLevel::Error, text);
+            node.report(Source::RuntimeLog, Fact::LogRecord(Box::new(entry)));
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.locate_all(&snapshot, now);
             assert_eq!(placed[0].position.stage, Stage::Image);

@@ -1,20 +1,19 @@
-//! Owns how a container ended: by itself, for memory, by a signal, by the kubelet after a probe or a hook, or unknown.
-//! It must not name a cause: the same end has several.
+//! How a container exited: on its own, OOM-killed, by a signal, killed by the kubelet after a probe or a hook, or unknown.
 
 use super::Subject;
-use crate::model::{Exit, Line, never_ran};
+use crate::model::{Exit, KeptLine, never_ran};
 use crate::objects::{ContainerSpec, Event};
 use crate::observation::{ContainerPhase, Source, Time};
 use crate::pipeline::{ContainerKind, ContainerPosition, Stage, StageState};
-use crate::runbook::{Kind, Signal};
+use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 use crate::thresholds::PROBE_KILL_WITHIN;
 
-/// The word for an end that nobody has seen.
+/// The word for an exit that no source observed.
 const LOST: &str = "lost";
 
 /// The last end of one container.
-struct End {
+struct LastExit {
     at: Option<Time>,
     code: i32,
     reason: Text,
@@ -28,19 +27,19 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         }
         let Some((end, source)) = last_end(s, c) else { continue };
         let (word, by) = how(s, c, &end);
-        // It runs again: an end of which nothing is known explains the restart of a pod that is well, and nothing else.
+        // It runs again: an unknown exit explains only the restart of a healthy pod.
         let place = &s.placed.position;
         let well = (place.stage, place.state) == (Stage::Running, StageState::Active);
         if word == LOST && !well && (c.running_since.is_some() || place.stage == Stage::Sandbox) {
             continue;
         }
         let text = if end.message.is_empty() { by } else { end.message.clone() };
-        let signal = Signal::new(Kind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
+        let signal = Signal::new(SignalKind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
         out.push(signal.times(c.restarts.max(1)).at(end.at));
     }
 }
 
-/// An end is of interest while the container is not well, or when it was not long ago.
+/// An exit counts while the container is not healthy, or if it is recent.
 fn matters(s: &Subject, c: &ContainerPosition) -> bool {
     // It has done its work, however often: after a boot all of them run again.
     if c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
@@ -56,16 +55,16 @@ fn matters(s: &Subject, c: &ContainerPosition) -> bool {
         || (c.restarts > 0 && !c.ready && c.kind != ContainerKind::Init)
 }
 
-fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(End, Source)> {
+fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(LastExit, Source)> {
     let source = s.facts.object_source();
     let status = s.status(&c.name);
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];
         let t = ends.into_iter().flatten().next()?;
-        Some(End { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.text() })
+        Some(LastExit { at: t.finished_at, code: t.exit_code, reason: t.reason.clone(), message: t.message.text() })
     });
     let of_runtime = s.facts.container(&c.name).filter(|r| r.phase == ContainerPhase::Exited).and_then(|r| {
-        Some(End { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.text() })
+        Some(LastExit { at: r.finished_at, code: r.exit_code?, reason: r.reason.clone(), message: r.message.text() })
     });
     match (of_api, of_runtime) {
         (Some(api), Some(runtime)) if runtime.at > api.at => Some((runtime, Source::Cri)),
@@ -73,15 +72,19 @@ fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(End, Source)> {
         (None, Some(runtime)) => Some((runtime, Source::Cri)),
         (None, None) => {
             let exit: &Exit = s.facts.exits_of(&c.name).next_back()?;
-            let end =
-                End { at: exit.finished, code: exit.exit_code, reason: exit.reason.clone(), message: Text::default() };
+            let end = LastExit {
+                at: exit.finished,
+                code: exit.exit_code,
+                reason: exit.reason.clone(),
+                message: Text::default(),
+            };
             Some((end, Source::Cri))
         }
     }
 }
 
-/// The word, and who says so.
-fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
+/// The word for the exit, and the text that proves it.
+fn how(s: &Subject, c: &ContainerPosition, end: &LastExit) -> (&'static str, Text) {
     let none = Text::default();
     match end.reason.as_str() {
         "OOMKilled" => return ("oom", none),
@@ -89,7 +92,7 @@ fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
         reason if never_ran(reason) => return ("start-error", none),
         _ => {}
     }
-    // A program may handle TERM and end with any code, 0 too: who asked it to stop decides.
+    // A program may handle SIGTERM and exit with any code, 0 too: the sender of the signal decides.
     if let Some((word, by)) = killed_by_kubelet(s, c, end) {
         return (word, by);
     }
@@ -105,10 +108,10 @@ fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
     }
 }
 
-fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&'static str, Text)> {
+fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &LastExit) -> Option<(&'static str, Text)> {
     let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
-    // Repeats are folded into one event: the end lies between the first and the last of them. Times that are not known do
-    // not contradict.
+    // Repeats are folded into one event: the exit is between the first and the last of them. An unknown time does not
+    // contradict.
     let near = |event: &Event| {
         let after = |said: Option<Time>| Some((end.at? - said?).num_seconds());
         after(event.first()).is_none_or(|s| s >= -PROBE_KILL_WITHIN.num_seconds())
@@ -132,7 +135,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&
     }
     let own = s.facts.log_lines().filter(|line| line.source == Source::KubeletLog);
     let told = own.filter_map(|line| Some((probe_verdict(s, &line.text, &c.name)?, line)));
-    let within = |line: &Line| {
+    let within = |line: &KeptLine| {
         end.at.is_some_and(|at| {
             (at - line.first).num_seconds() >= -PROBE_KILL_WITHIN.num_seconds()
                 && (at - line.at).num_seconds() <= grace + PROBE_KILL_WITHIN.num_seconds()
@@ -163,8 +166,8 @@ fn alone_has(s: &Subject, probe: &str, container: &str) -> bool {
     having.all(|name| name == container)
 }
 
-/// The kernel's own word that it killed a process of this pod, for a container whose end does not say so.
-fn kernel_oom(s: &Subject, end: &End) -> Option<Text> {
+/// The kernel's line that it OOM-killed a process of this pod, for a container whose status does not report it.
+fn kernel_oom(s: &Subject, end: &LastExit) -> Option<Text> {
     if end.code == 0 {
         return None;
     }
@@ -183,7 +186,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
 
     /// How an end is taken whose container was killed for its liveness probe from `first` to `last` seconds from now.
@@ -227,10 +230,9 @@ mod tests {
                 "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
                 "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
-            let what = LogKind::Other { message: said.into() };
-            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            let entry = LogRecord::new(at(-40), LogLevel::Info, said).of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
             let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];
@@ -263,10 +265,10 @@ mod tests {
                 "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [container("c", own), container("d", other)]},
                 "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
-            let what = LogKind::Other { message: "SyncLoop (probe) probe=liveness status=unhealthy".into() };
-            let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
+            let entry = LogRecord::new(at(-40), LogLevel::Info, "SyncLoop (probe) probe=liveness status=unhealthy")
+                .of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
             let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];

@@ -1,26 +1,26 @@
-//! Owns which of the node's log lines are over: what somebody who answers now contradicts, and what would have come again.
-//! It must not judge a line that is not the node's own: what is said of a pod is weighed against where that pod stands.
+//! Which of the node's own log lines no longer hold: a source that responds contradicts them, or they would have been
+//! repeated.
 
-use crate::model::{Line, Snapshot};
+use crate::model::{KeptLine, Snapshot};
 use crate::observation::{Source, Time};
 use crate::thresholds::{API_LINE_CURRENT, LOG_LINE_CURRENT, LOOP_BLOCKED};
 
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
     ["/api/v1/", "/apis/", "API server", "lease", "node status", "getting node", "current node", "list *", "watch *"];
-/// Words of a runtime that is not there.
+/// Words of a runtime that does not respond.
 const OF_RUNTIME: [&str; 4] = ["dial unix", "container runtime is down", "PLEG is not healthy", "RuntimeReady=false"];
 
-/// True for a line that says nothing of the node as it is now.
-pub(super) fn is_over(line: &Line, snapshot: &Snapshot, now: Time) -> bool {
+/// The line does not describe the present state of the node.
+pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     let text = line.text.as_str();
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
         Source::KubeletLog if says_api(text) => {
             after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_LINE_CURRENT.num_seconds()
         }
-        Source::KubeletLog if says(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
+        Source::KubeletLog if has(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
         Source::KubeletLog if text.contains("Skipping pod synchronization") => is_loop_over(line.at, now),
         Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LOG_LINE_CURRENT.num_seconds(),
         _ => false,
@@ -32,12 +32,12 @@ pub(super) fn says_api(text: &str) -> bool {
     OF_API.iter().any(|word| text.contains(word))
 }
 
-/// True when the sync loop goes on again: it last said `at` that it is blocked.
+/// The sync loop has resumed: it last reported at `at` that it is blocked.
 pub(super) fn is_loop_over(at: Time, now: Time) -> bool {
     (now - at).num_seconds() > LOOP_BLOCKED.num_seconds()
 }
 
-/// When the kubelet last wrote something to the API server that it writes by itself.
+/// When the kubelet last wrote its lease or its node status to the API server.
 fn reached_api(snapshot: &Snapshot) -> Option<Time> {
     let lease = snapshot.lease.as_ref().and_then(|lease| lease.spec.renew_time);
     let own = |c: &&crate::objects::Condition| c.kind == "Ready" && c.reason != "NodeStatusUnknown";
@@ -45,7 +45,7 @@ fn reached_api(snapshot: &Snapshot) -> Option<Time> {
     lease.max(ready.and_then(|c| c.last_heartbeat_time))
 }
 
-/// When the runtime last answered us; that it hangs since then is another trouble.
+/// When the runtime last responded to kpodtrace; a later hang is another failure.
 fn runtime_answered(snapshot: &Snapshot) -> Option<Time> {
     snapshot.sources.get(&Source::Cri)?.last_answer
 }
@@ -55,20 +55,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diagnose::Rounds;
-    use crate::observation::{Fact, LogEntry, LogKind};
+    use crate::diagnose::DiagnosisCache;
+    use crate::observation::{Fact, LogLevel, LogRecord};
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
     fn says(node: &mut Node, text: &str) {
-        let what = LogKind::Other { message: text.into() };
-        let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-        node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        let entry = LogRecord::new(node.at, LogLevel::Error, text);
+        node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     }
 
     fn causes(node: &mut Node) -> Vec<String> {
         let (snapshot, now) = (node.snapshot(), node.at);
-        let node = Rounds::default().make(&[], &snapshot, now).node;
+        let node = DiagnosisCache::default().make(&[], &snapshot, now).node;
         node.findings.iter().map(|f| f.cause.to_string()).collect()
     }
 
@@ -98,10 +97,9 @@ mod tests {
     #[test]
     fn what_would_have_come_again_is_over_when_it_does_not() {
         let mut node = Node::new();
-        let blocked =
-            LogKind::LoopBlocked { error: "container runtime status check may not have completed yet".into() };
-        let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what: blocked };
-        node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        let blocked = LogRecord::new(node.at, LogLevel::Error, "Skipping pod synchronization");
+        let entry = blocked.with("err", "container runtime status check may not have completed yet");
+        node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_BLOCKED.num_seconds() + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));
