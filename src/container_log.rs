@@ -87,11 +87,11 @@ pub enum LogUpdate {
     /// It is read here from now on; what was told before is void.
     Opened {
         /// Where.
-        place: LogOrigin,
+        origin: LogOrigin,
         /// Which run it is, counted from 0, where that is told.
         restart: Option<u32>,
         /// There are older lines that can be asked for.
-        older: bool,
+        has_older: bool,
     },
     /// Lines behind those told so far.
     Lines(Vec<LogLine>),
@@ -100,7 +100,7 @@ pub enum LogUpdate {
         /// The lines.
         lines: Vec<LogLine>,
         /// What stands before them.
-        rest: OlderLines,
+        remaining: OlderLines,
     },
     /// More came than could be told, and is left out here.
     Skipped {
@@ -114,7 +114,7 @@ pub enum LogUpdate {
         /// Which run, counted from 0, where that is told.
         restart: Option<u32>,
         /// Where it is read.
-        place: LogOrigin,
+        origin: LogOrigin,
     },
     /// Something to be said between the lines: the file was cut, the pod is gone.
     Notice(Text),

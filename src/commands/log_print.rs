@@ -46,10 +46,10 @@ impl Printing {
     /// Takes news in.
     pub fn news(&mut self, news: LogUpdate) -> Vec<Step> {
         match news {
-            LogUpdate::Opened { place, older, .. } => {
+            LogUpdate::Opened { origin, has_older, .. } => {
                 self.before = Some(Self::none(self.tail));
-                self.rest = if older { OlderLines::Available } else { OlderLines::None };
-                vec![Step::Place(words(&place))]
+                self.rest = if has_older { OlderLines::Available } else { OlderLines::None };
+                vec![Step::Place(words(&origin))]
             }
             LogUpdate::Lines(lines) => match &mut self.before {
                 Some(before) => {
@@ -58,8 +58,8 @@ impl Printing {
                 }
                 None => vec![Step::Print(lines)],
             },
-            LogUpdate::Older { lines, rest } => {
-                self.rest = rest;
+            LogUpdate::Older { lines, remaining } => {
+                self.rest = remaining;
                 if let Some(before) = &mut self.before {
                     before.extend_older(lines);
                 }
@@ -67,9 +67,9 @@ impl Printing {
             }
             LogUpdate::CaughtUp => self.enough(),
             LogUpdate::Skipped { lines, bytes } => vec![Step::Note(left_out(lines, bytes))],
-            LogUpdate::Restarted { restart, place } => {
+            LogUpdate::Restarted { restart, origin } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
-                vec![Step::Note(format!("container restarted{run}: {}", words(&place)))]
+                vec![Step::Note(format!("container restarted{run}: {}", words(&origin)))]
             }
             LogUpdate::Notice(text) => vec![Step::Note(text.one_line().into_owned())],
             LogUpdate::Closed(text) => {
@@ -129,8 +129,8 @@ mod tests {
     use super::*;
     use crate::container_log::Stream;
 
-    fn begin(older: bool) -> LogUpdate {
-        LogUpdate::Opened { place: LogOrigin::Recording, restart: None, older }
+    fn begin(has_older: bool) -> LogUpdate {
+        LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older }
     }
 
     fn lines(from: usize, to: usize) -> Vec<LogLine> {
@@ -165,7 +165,7 @@ mod tests {
         let mut printing = Printing::new(false, Some(7));
         let first = vec![begin(true), LogUpdate::Lines(lines(20, 22)), LogUpdate::CaughtUp];
         assert_eq!(told(&mut printing, first), [Step::AskOlder]);
-        let older = |from, to, rest| vec![LogUpdate::Older { lines: lines(from, to), rest }];
+        let older = |from, to, remaining| vec![LogUpdate::Older { lines: lines(from, to), remaining }];
         assert_eq!(told(&mut printing, older(18, 20, OlderLines::Available)), [Step::AskOlder]);
         assert_eq!(told(&mut printing, older(10, 18, OlderLines::Available)), [Step::Print(lines(15, 22)), Step::End]);
         let mut whole = Printing::new(false, None);

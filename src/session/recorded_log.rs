@@ -47,7 +47,7 @@ impl RecordedLog {
                 self.news.push(LogUpdate::Unavailable(vec![why.into()]));
             }
             None => {
-                self.news.push(LogUpdate::Opened { place: LogOrigin::Recording, restart: None, older: false });
+                self.news.push(LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older: false });
                 self.news.extend([LogUpdate::Lines(lines.clone()), LogUpdate::CaughtUp]);
             }
         }
@@ -98,7 +98,7 @@ mod tests {
         say(&mut node, "app", "panic: one");
         say(&mut node, "other", "not of this container");
         let news = look(&mut log, &mut node);
-        let [LogUpdate::Opened { place: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
+        let [LogUpdate::Opened { origin: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
             news.as_slice()
         else {
             panic!("{news:?}")

@@ -51,7 +51,7 @@ impl Before {
     }
 
     /// What stands before what was read.
-    pub fn rest(&self) -> OlderLines {
+    pub fn remaining(&self) -> OlderLines {
         match (self.is_more(), self.cut) {
             (true, _) => OlderLines::Available,
             (false, true) => OlderLines::Omitted,
@@ -211,7 +211,7 @@ mod tests {
         assert!(before.lines().is_empty());
         let failure = before.take_failure().unwrap();
         assert!(failure.starts_with("older lines cannot be read: "), "{failure}");
-        assert_eq!((before.rest(), before.take_failure()), (OlderLines::Omitted, None));
+        assert_eq!((before.remaining(), before.take_failure()), (OlderLines::Omitted, None));
         assert!(before.lines().is_empty());
     }
 }

@@ -82,8 +82,8 @@ impl Follower {
             earlier.append(&mut lines);
             lines = earlier;
         }
-        let older = follower.before.is_more();
-        let begin = LogUpdate::Opened { place: follower.place(), restart: Some(restart), older };
+        let has_older = follower.before.is_more();
+        let begin = LogUpdate::Opened { origin: follower.place(), restart: Some(restart), has_older };
         let mut news = vec![begin, LogUpdate::Lines(lines)];
         news.extend(follower.before.take_failure().map(LogUpdate::Notice));
         news.push(LogUpdate::CaughtUp);
@@ -101,7 +101,7 @@ impl Follower {
             lines = self.before.lines();
         }
         let failure = self.before.take_failure().map(LogUpdate::Notice);
-        failure.into_iter().chain([LogUpdate::Older { lines, rest: self.before.rest() }]).collect()
+        failure.into_iter().chain([LogUpdate::Older { lines, remaining: self.before.remaining() }]).collect()
     }
 
     /// What came since the last step.
@@ -127,7 +127,7 @@ impl Follower {
             self.read_on(&mut news);
             self.end(&mut news);
             (self.restart, self.file, self.at) = (next.0, next.1, 0);
-            news.push(LogUpdate::Restarted { restart: Some(self.restart), place: self.place() });
+            news.push(LogUpdate::Restarted { restart: Some(self.restart), origin: self.place() });
             self.read_on(&mut news);
         }
         if self.gone {

@@ -100,7 +100,7 @@ impl Log<'_> {
             Server::Kubelet(client) => Some(client.address()),
             Server::Api(_) => None,
         };
-        self.tray.put(LogUpdate::Opened { place: answer.place(kubelet), restart: None, older: true });
+        self.tray.put(LogUpdate::Opened { origin: answer.place(kubelet), restart: None, has_older: true });
         match self.stream(answer, asked, WHOLE).await {
             Ok(Ended::Closed) => return Ok(()),
             Ok(Ended::Stream { quiet: false, .. }) => {}
@@ -239,16 +239,16 @@ impl Log<'_> {
 
     /// Tells what stands before the first line, as far as a server gives it in one answer.
     async fn older(&mut self) {
-        let (mut lines, mut rest) = (Vec::new(), OlderLines::None);
+        let (mut lines, mut remaining) = (Vec::new(), OlderLines::None);
         if let Some(first) = self.first.clone() {
             match timeout(WHOLE, self.before(&first)).await {
-                Ok(Ok(older)) => (lines, rest) = older,
+                Ok(Ok(older)) => (lines, remaining) = older,
                 Ok(Err(failure)) => self.tray.put(LogUpdate::Notice(words(&failure))),
                 Err(_) => self.tray.put(LogUpdate::Notice("the server did not send older lines in time".into())),
             }
         }
         self.first = lines.first().cloned().or(self.first.take());
-        self.tray.put(LogUpdate::Older { lines, rest });
+        self.tray.put(LogUpdate::Older { lines, remaining });
     }
 
     async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, OlderLines), Failure> {

@@ -39,9 +39,11 @@ fn told(news: Vec<LogUpdate>) -> Vec<String> {
     news.into_iter()
         .flat_map(|news| match news {
             LogUpdate::Lines(lines) => texts(lines),
-            LogUpdate::Older { lines, rest } => [vec![format!("<older, rest {rest:?}>")], texts(lines)].concat(),
-            LogUpdate::Opened { place: LogOrigin::File(path), restart, older } => {
-                vec![format!("<{path} {restart:?} {older}>")]
+            LogUpdate::Older { lines, remaining } => {
+                [vec![format!("<older, rest {remaining:?}>")], texts(lines)].concat()
+            }
+            LogUpdate::Opened { origin: LogOrigin::File(path), restart, has_older } => {
+                vec![format!("<{path} {restart:?} {has_older}>")]
             }
             LogUpdate::Restarted { restart, .. } => vec![format!("<restarted {restart:?}>")],
             LogUpdate::Notice(text) => vec![format!("<{text}>")],
@@ -116,11 +118,11 @@ fn older_lines_across_rotated_files() {
     fs::remove_file(path("0.log.20260302-000000")).unwrap();
     temp.write(&format!("{DIR}/0.log.20260302-000000.gz"), gz(&lines(3000, 3000)));
     loop {
-        let Some(LogUpdate::Older { lines, rest }) = follower.older().pop() else { panic!("not older") };
+        let Some(LogUpdate::Older { lines, remaining }) = follower.older().pop() else { panic!("not older") };
         all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
         chunks += 1;
-        if rest != OlderLines::Available {
-            assert_eq!(rest, OlderLines::None);
+        if remaining != OlderLines::Available {
+            assert_eq!(remaining, OlderLines::None);
             break;
         }
     }
@@ -141,9 +143,9 @@ fn of_a_packed_file_that_is_too_long_the_end_is_told_and_that_there_was_more() {
     let (mut follower, news) = begin(&temp, Instance::Current).unwrap();
     let mut all: Vec<String> = told(news).split_off(1);
     loop {
-        let Some(LogUpdate::Older { lines, rest }) = follower.older().pop() else { panic!("not older") };
+        let Some(LogUpdate::Older { lines, remaining }) = follower.older().pop() else { panic!("not older") };
         all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
-        match rest {
+        match remaining {
             OlderLines::Available => {}
             OlderLines::Omitted => break,
             OlderLines::None => panic!("its begin was left out"),
@@ -152,7 +154,7 @@ fn of_a_packed_file_that_is_too_long_the_end_is_told_and_that_there_was_more() {
     let numbers: Vec<u32> = all.iter().filter_map(|l| l.split(' ').next()?.parse().ok()).collect();
     assert_eq!(numbers, (30_000 - numbers.len() as u32..30_000).collect::<Vec<_>>(), "no half line, no hole");
     assert_eq!(numbers.len() + 1, all.len());
-    assert!(told(follower.older()) == ["<older, rest LeftOut>"]);
+    assert!(told(follower.older()) == ["<older, rest Omitted>"]);
 }
 
 #[test]

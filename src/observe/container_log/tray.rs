@@ -36,7 +36,7 @@ impl Tray {
                 waiting.news.push_back(news);
             }
             LogUpdate::Lines(lines) => waiting.lines(lines),
-            LogUpdate::Older { lines, rest } => waiting.older(lines, rest),
+            LogUpdate::Older { lines, remaining } => waiting.older(lines, remaining),
             // Said once.
             LogUpdate::Unavailable(why) if waiting.nowhere.as_ref() == Some(&why) => return,
             LogUpdate::Unavailable(why) => {
@@ -75,16 +75,16 @@ impl Waiting {
         }
     }
 
-    fn older(&mut self, lines: Vec<LogLine>, rest: OlderLines) {
+    fn older(&mut self, lines: Vec<LogLine>, remaining: OlderLines) {
         self.lines += lines.len();
         self.bytes += bytes(&lines);
-        self.news.push_back(LogUpdate::Older { lines, rest });
+        self.news.push_back(LogUpdate::Older { lines, remaining });
     }
 
     /// The oldest of all stand before what was told; what goes leaves a hole before itself, and none behind.
     fn trim_older(&mut self) {
         for news in &mut self.news {
-            let LogUpdate::Older { lines, rest } = news else { continue };
+            let LogUpdate::Older { lines, remaining } = news else { continue };
             let mut gone = 0;
             while let Some(line) = lines.get(gone)
                 && (self.lines > MAX_LOG_LINES || self.bytes > MAX_LOG_BYTES)
@@ -93,7 +93,7 @@ impl Waiting {
             }
             if gone > 0 {
                 lines.drain(..gone);
-                *rest = OlderLines::Omitted;
+                *remaining = OlderLines::Omitted;
             }
         }
     }
@@ -145,7 +145,7 @@ mod tests {
     fn the_oldest_lines_make_room_and_are_counted() {
         let tray = Tray::default();
         tray.put(LogUpdate::Lines(vec![line("void")]));
-        tray.put(LogUpdate::Opened { place: LogOrigin::Recording, restart: None, older: false });
+        tray.put(LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older: false });
         for i in 0..300 {
             tray.put(LogUpdate::Lines((0..100).map(|j| line(&format!("{}", i * 100 + j))).collect()));
         }
@@ -175,9 +175,9 @@ mod tests {
         let tray = Tray::default();
         let older = (0..MAX_LOG_LINES + 3).map(|i| line(&i.to_string())).collect();
         tray.put(LogUpdate::Lines(vec![line("a"), line("b")]));
-        tray.put(LogUpdate::Older { lines: older, rest: OlderLines::Available });
+        tray.put(LogUpdate::Older { lines: older, remaining: OlderLines::Available });
         let news = tray.take();
-        let [LogUpdate::Lines(_), LogUpdate::Older { lines, rest: OlderLines::Omitted }] = news.as_slice() else {
+        let [LogUpdate::Lines(_), LogUpdate::Older { lines, remaining: OlderLines::Omitted }] = news.as_slice() else {
             panic!()
         };
         assert_eq!((lines.len(), lines[0].text.as_str()), (MAX_LOG_LINES - 2, "5"));
@@ -192,7 +192,7 @@ mod tests {
         (0..30).for_each(|i| tray.put(LogUpdate::Lines((0..1000).map(|j| line(&format!("{i} {j}"))).collect())));
         assert_eq!(tray.take().iter().filter(|news| **news == LogUpdate::CaughtUp).count(), 1);
         let nowhere = || LogUpdate::Unavailable(vec!["why".into()]);
-        let begin = LogUpdate::Opened { place: LogOrigin::Recording, restart: None, older: false };
+        let begin = LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older: false };
         tray.put(nowhere());
         assert_eq!(tray.take(), [nowhere()]);
         tray.put(nowhere());
