@@ -14,9 +14,9 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::{Model, PodFacts, Snapshot};
 use kpodtrace::objects::Pod;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
-use kpodtrace::pipeline::Placed;
+use kpodtrace::pipeline::LocatedPod;
 use kpodtrace::session::Session;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use serde_json::json;
 
 const PODS: usize = 1000;
@@ -65,7 +65,7 @@ fn main() {
 }
 
 /// One pod with more than is kept of everything: 2,500 containers that crash, finalizers, gates, conditions.
-fn hostile(moment: &Moment) {
+fn hostile(moment: &NodeView) {
     let list = |count: usize, one: &dyn Fn(usize) -> serde_json::Value| (0..count).map(one).collect::<Vec<_>>();
     let then = "2026-11-30T12:00:00Z";
     let container = |i: usize| json!({"name": format!("c{i}"), "image": format!("r/a:{i}"), "readinessProbe": {}});
@@ -94,13 +94,13 @@ fn hostile(moment: &Moment) {
     let snapshot = model.snapshot();
     report("one hostile pod placed and diagnosed", 100_000, || {
         let begin = Instant::now();
-        std::hint::black_box(Moment::new(snapshot.clone(), &mut Rounds::default(), moment.now));
+        std::hint::black_box(NodeView::new(snapshot.clone(), &mut Rounds::default(), moment.now));
         begin.elapsed()
     });
 }
 
 /// A node of 1,000 pods.
-fn node<'a>(moment: &Moment, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<Placed>) {
+fn node<'a>(moment: &NodeView, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapshot, Vec<LocatedPod>) {
     let pods: BTreeMap<_, _> = (0..PODS)
         .map(|i| {
             let mut facts = (**of(i)).clone();
@@ -109,18 +109,18 @@ fn node<'a>(moment: &Moment, of: impl Fn(usize) -> &'a Arc<PodFacts>) -> (Snapsh
         })
         .collect();
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
-    let placed = Rounds::default().placer.place_all(&snapshot, moment.now);
+    let placed = Rounds::default().placer.locate_all(&snapshot, moment.now);
     (snapshot, placed)
 }
 
 /// What is found there; patterns that are needed are compiled by it.
-fn told(placed: &[Placed], snapshot: &Snapshot, now: Time) {
+fn told(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     let findings = Rounds::default().make(placed, snapshot, now);
     let told = findings.pods.values().filter(|d| !d.is_quiet()).count();
     println!("{} pods, {told} of them with a finding that is not none.*", placed.len());
 }
 
-fn from_nothing(placed: &[Placed], snapshot: &Snapshot, now: Time) {
+fn from_nothing(placed: &[LocatedPod], snapshot: &Snapshot, now: Time) {
     report("a node of 1,000 pods from nothing", 50_000, || {
         let mut rounds = Rounds::default();
         let begin = Instant::now();

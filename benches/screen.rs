@@ -16,7 +16,7 @@ use kpodtrace::session::Session;
 use kpodtrace::text::Text;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 
 const PODS: usize = 1000;
 const RUNS: usize = 100;
@@ -38,7 +38,7 @@ fn main() {
     let (mut rounds, mut now) = (Rounds::default(), moment.now);
     let snapshot = Snapshot { pods: Arc::new(pods), ..(*moment.snapshot).clone() };
     let mut screen = Screen { app: App::new(Theme::new(true, false), &Options::default()), painter: Painter::new() };
-    screen.app.show(Moment::new(snapshot.clone(), &mut rounds, now), "bench");
+    screen.app.show(NodeView::new(snapshot.clone(), &mut rounds, now), "bench");
     screen.frame();
 
     screen.keys("j, the next row", &[KeyCode::Char('j')]);
@@ -58,7 +58,7 @@ fn main() {
             now += TimeDelta::seconds(1);
             let changed = changed(&snapshot, i);
             let begin = Instant::now();
-            let moment = Moment::new(changed, &mut rounds, now);
+            let moment = NodeView::new(changed, &mut rounds, now);
             making.push(begin.elapsed());
             let begin = Instant::now();
             screen.app.show(moment, "bench");

@@ -13,7 +13,7 @@ use kpodtrace::observation::{Fact, Observation, Sequencer, Source, SourceState, 
 use kpodtrace::report::{explain_text, node_text, notes, pods_json, pods_table, shown};
 use kpodtrace::text::Text;
 use kpodtrace::tui::{App, Options, Theme};
-use kpodtrace::view::{Filter, Moment, Sort, events, explain_all};
+use kpodtrace::view::{Filter, NodeView, Sort, events, explain_all};
 use ratatui::buffer::Buffer;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -76,8 +76,8 @@ fn model(pods: Vec<Pod>, nodes: Vec<Node>, all: Vec<Event>) -> Model {
     model
 }
 
-fn moment(mut model: Model) -> Moment {
-    Moment::new(model.snapshot(), &mut Rounds::default(), now())
+fn moment(mut model: Model) -> NodeView {
+    NodeView::new(model.snapshot(), &mut Rounds::default(), now())
 }
 
 /// The same from a recording, which begins with the model.
@@ -96,7 +96,7 @@ fn processor_time() -> Duration {
 }
 
 /// All that commands print, and what the screen shows of the first pod; fails when it takes long.
-fn shows(what: &str, model: Model) -> (Moment, String) {
+fn shows(what: &str, model: Model) -> (NodeView, String) {
     let begin = processor_time();
     let moment = moment(model);
     let rows = shown(&moment, &Filter::default(), Sort::default());
@@ -105,7 +105,7 @@ fn shows(what: &str, model: Model) -> (Moment, String) {
     out += &explain_text(&explain_all(&moment), moment.now, None);
     out += &node_text(&moment);
     out += &notes(&moment).join("\n");
-    assert!(!events(&moment).is_empty() || moment.snapshot.events_elsewhere.is_empty());
+    assert!(!events(&moment).is_empty() || moment.snapshot.other_events.is_empty());
     let mut app = App::new(Theme::new(false, true), &Options::default());
     app.show(moment.clone(), "");
     out += &text(&app.draw(160, 50));

@@ -10,12 +10,12 @@ use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{
     ContainerDir, Fact, Observation, PodDir, Sandbox, Sequencer, Source, SourceError, SourceState, StaticPod, Time,
 };
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
+use kpodtrace::observe::api::{ApiAccess, ListWatch, WatchedResource};
 use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
-use kpodtrace::observe::{BackOff, Clock, CriSource, Outlet, supervise, tls};
-use kpodtrace::pipeline::{Placed, Stage, StageState};
-use kpodtrace::view::{Moment, Trouble};
+use kpodtrace::observe::{BackOff, Clock, CriSource, ObservationSink, supervise, tls};
+use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
+use kpodtrace::view::{NodeView, Trouble};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -62,8 +62,8 @@ impl Said {
         fold(&self.all).snapshot()
     }
 
-    fn moment(&self) -> Moment {
-        Moment::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
+    fn moment(&self) -> NodeView {
+        NodeView::new(self.snapshot(), &mut Rounds::default(), time(self.second + 100))
     }
 }
 
@@ -120,7 +120,7 @@ fn keys(snapshot: &Snapshot) -> Vec<String> {
     snapshot.pods.keys().map(|key| key.to_string()).collect()
 }
 
-fn placed<'m>(moment: &'m Moment, key: &str) -> &'m Placed {
+fn placed<'m>(moment: &'m NodeView, key: &str) -> &'m LocatedPod {
     moment.pod(key).unwrap_or_else(|| panic!("{key} in {:?}", keys(&moment.snapshot)))
 }
 
@@ -135,22 +135,22 @@ fn where_nobody_lists_pods_the_disk_does_and_says_how_little_that_is() {
     assert_eq!(keys(&moment.snapshot), ["file:etcd.yaml", "u1", "u2"]);
     let web = placed(&moment, "u1");
     assert_eq!((web.facts.namespace.as_str(), web.facts.name.as_str()), ("shop", "web"));
-    let place = &web.place;
+    let place = &web.position;
     assert_eq!((place.status.word.as_str(), place.status_from), ("Unknown", Source::Machine));
     assert_eq!((place.stage, place.state), (Stage::Running, StageState::Unknown));
     assert_eq!((place.status.ready_text(), place.status.restarts), ("0/2".into(), 3));
     assert!(place.reason.starts_with("only from disk"), "{}", place.reason);
     assert_eq!(place.step(Stage::Admission).unwrap().state, StageState::Done);
     assert!(place.step(Stage::Volumes).unwrap().evidence[0].text.contains("volume directories: data"));
-    let states = place.steps.iter().map(|step| step.state);
+    let states = place.stages.iter().map(|step| step.state);
     assert!(states.clone().all(|s| !matches!(s, StageState::Active | StageState::Failed | StageState::Waiting)));
     let nameless = placed(&moment, "u2");
     assert_eq!((nameless.facts.namespace.as_str(), nameless.facts.name.as_str()), ("", "u2"));
-    assert_eq!(nameless.place.stage, Stage::Volumes);
-    assert!(nameless.place.reason.contains("its name is not known"));
+    assert_eq!(nameless.position.stage, Stage::Volumes);
+    assert!(nameless.position.reason.contains("its name is not known"));
     let etcd = placed(&moment, "file:etcd.yaml");
     assert_eq!((etcd.facts.name.as_str(), etcd.facts.is_static()), ("etcd-n", true));
-    assert_eq!((etcd.place.stage, etcd.place.state), (Stage::Admission, StageState::Unknown));
+    assert_eq!((etcd.position.stage, etcd.position.state), (Stage::Admission, StageState::Unknown));
     assert!(moment.rows().iter().all(|row| row.trouble == Trouble::Unknown && row.age == "<unknown>"));
 }
 
@@ -164,7 +164,7 @@ fn who_lists_pods_is_not_contradicted_and_what_is_left_over_is_told_as_such() {
         let moment = said.moment();
         assert_eq!(keys(&moment.snapshot), ["u1"], "{lists:?}");
         assert_eq!(moment.snapshot.orphaned.keys().collect::<Vec<_>>(), ["u2"]);
-        let place = &placed(&moment, "u1").place;
+        let place = &placed(&moment, "u1").position;
         assert_ne!(place.status_from, Source::Machine);
         assert_eq!(place.step(Stage::Admission).unwrap().state, StageState::Done, "its directory shows it");
         assert!(place.step(Stage::Volumes).unwrap().evidence.iter().any(|e| e.source == Source::Machine));
@@ -309,11 +309,11 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
         node: "n".into(),
     };
     let (tx, mut rx) = mpsc::channel(64);
-    let (clock, back_off) = (Clock::begin(), BackOff::default());
-    let outlet = |source| Outlet::new(source, clock, tx.clone());
+    let (clock, back_off) = (Clock::start(), BackOff::default());
+    let outlet = |source| ObservationSink::new(source, clock, tx.clone());
     let access = ApiAccess::new(Credential::Kubeconfig(vec![dir.0.join("kubeconfig")]), Env::new());
     tokio::spawn(supervise(MachineSource::new(plan), outlet(Source::Machine), back_off));
-    tokio::spawn(supervise(ListWatch::new(access, Watched::pods("n")), outlet(Source::ApiPods), back_off));
+    tokio::spawn(supervise(ListWatch::new(access, WatchedResource::pods("n")), outlet(Source::ApiPods), back_off));
     tokio::spawn(supervise(CriSource::new(dir.0.join("no.sock")), outlet(Source::Cri), back_off));
     let (mut model, end) = (Model::default(), Instant::now() + Duration::from_secs(20));
     let closed = |s: &Snapshot, source| {
@@ -327,9 +327,9 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
             break snapshot;
         }
     };
-    let moment = Moment::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
+    let moment = NodeView::new(snapshot, &mut Rounds::default(), kpodtrace::time::Time::now());
     let rows: Vec<_> =
         moment.rows().iter().map(|row| format!("{}/{} {}", row.namespace, row.name, row.status)).collect();
     assert_eq!(rows, ["kube-system/etcd-n Unknown", "shop/web-0 Unknown"]);
-    assert_eq!(placed(&moment, "u1").place.status.restarts, 2);
+    assert_eq!(placed(&moment, "u1").position.status.restarts, 2);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kpodtrace::observation::{
     Call, ContainerPhase, ErrorKind, Fact, FilesystemUsage, Observation, Source, SourceState,
 };
-use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, PullsSource, supervise};
+use kpodtrace::observe::{Attempt, BackOff, Clock, CriSource, CriTimings, ObservationSink, PullsSource, supervise};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint};
@@ -43,7 +43,7 @@ impl Drop for Said {
 impl Said {
     fn by(name: &'static str, kind: Source, source: impl Attempt + 'static) -> Self {
         let (tx, rx) = mpsc::channel(65_536);
-        let task = tokio::spawn(supervise(source, Outlet::new(kind, Clock::begin(), tx), BackOff::default()));
+        let task = tokio::spawn(supervise(source, ObservationSink::new(kind, Clock::start(), tx), BackOff::default()));
         Self { name, rx, task }
     }
 
@@ -198,8 +198,9 @@ async fn a_real_containerd() {
     let socket = given("KPT_CONTAINERD_SOCKET");
     let mut lab = Lab::to(&socket).await;
     // Without an event it would list once in a minute: whatever is seen sooner was told by an event.
-    let pace = CriPace { quiet: 60 * SECOND, images_every: 600 * SECOND, images_spacing: SECOND, ..CriPace::default() };
-    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_pace(pace));
+    let pace =
+        CriTimings { quiet: 60 * SECOND, images_every: 600 * SECOND, images_spacing: SECOND, ..CriTimings::default() };
+    let mut events = Said::by("events", Source::Cri, CriSource::new(&socket).with_timings(pace));
     let (mut status, mut epoch) = (false, false);
     events
         .sees("version, conditions, and the first list as an epoch", |f| {
@@ -227,8 +228,8 @@ async fn a_real_containerd() {
             _ => false,
         })
         .await;
-    let pace = CriPace { images_every: 3 * SECOND, ..CriPace::default() };
-    Said::by("images", Source::Cri, CriSource::new(&socket).with_pace(pace))
+    let pace = CriTimings { images_every: 3 * SECOND, ..CriTimings::default() };
+    Said::by("images", Source::Cri, CriSource::new(&socket).with_timings(pace))
         .sees("what they take", |f| match f {
             Fact::ImageFs(fs) => {
                 let of = |usage: &FilesystemUsage| {

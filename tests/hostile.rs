@@ -191,7 +191,7 @@ fn files_without_an_end_are_refused_with_words() {
     let cases: [(&[&str], &str); 8] = [
         (&["pods", "--from", "/dev/zero"], "it is a device, not a regular file or a pipe"),
         (&["pods", "--from", &in_an_item], "decompresses to more than 200 times its size"),
-        (&["pods", "--from", &around], "is nothing that can be imported"),
+        (&["pods", "--from", &around], "not a recognised input"),
         (&["explain", "--from", objects, "--kubelet-log", "/dev/zero"], "it is a device"),
         (&["explain", "--from", objects, "--kubelet-log", &log], "decompresses to more than 200 times its size"),
         (&["explain", "--from", objects, "--container-log", "app=/dev/zero"], "it is a device"),
@@ -235,7 +235,7 @@ fn a_recording_that_unfolds_is_refused() {
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 4 << 20, "{size}");
     let ended = run(&["pods", "--from", &path], None);
-    assert!(ended.code == Some(3) && ended.err.contains("needs more memory than may be used"), "{}", ended.err);
+    assert!(ended.code == Some(3) && ended.err.contains("needs more memory than --max-memory allows"), "{}", ended.err);
     assert!(ended.err.contains("raise --max-memory") && ended.memory <= MOST, "{} KiB: {}", ended.memory, ended.err);
 }
 
@@ -257,7 +257,11 @@ fn an_input_that_needs_more_is_read_where_more_is_allowed() {
     write!(file, "]}}").unwrap();
     drop(file);
     let refused = run(&["events", "--from", &path, "--max-memory", "96MiB"], None);
-    assert!(refused.code == Some(3) && refused.err.contains("needs more memory than may be used"), "{}", refused.err);
+    assert!(
+        refused.code == Some(3) && refused.err.contains("needs more memory than --max-memory allows"),
+        "{}",
+        refused.err
+    );
     assert!(refused.err.contains("raise --max-memory"), "{}", refused.err);
     assert!(refused.memory <= MOST, "{} KiB", refused.memory);
     let read = run(&["explain", "pod/n/none", "--from", &path, "--max-memory", "1GiB"], None);

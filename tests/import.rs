@@ -275,7 +275,7 @@ fn leases_of_nodes_and_no_others() {
 #[test]
 fn what_is_nothing_of_the_sort() {
     let folder = tempdir("nothing");
-    assert!(matches!(import(&folder), Err(ImportError::UnknownFolder { .. })));
+    assert!(matches!(import(&folder), Err(ImportError::Folder { .. })));
     assert!(matches!(import(&folder.join("absent")), Err(ImportError::Read { .. })));
     let file = folder.join("file");
     for text in ["", "hello", "[]", "{\"kind\":\"List\",\"items\":[]}", "{\"kind\":\"Secret\"}"] {

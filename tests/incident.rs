@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use kpodtrace::observation::{Observation, Time};
-use kpodtrace::pipeline::{Placed, Stage, StageState};
+use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
 use kpodtrace::record::Reader;
 use kpodtrace::session::Session;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 
 fn at(time: &str) -> Time {
     format!("2026-11-29T{time}Z").parse().unwrap()
@@ -20,23 +20,23 @@ fn demo() -> Session {
     Session::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt")).unwrap()
 }
 
-fn moment(time: &str) -> Moment {
+fn moment(time: &str) -> NodeView {
     let mut session = demo();
     session.seek(at(time)).unwrap();
     session.moment()
 }
 
-fn pod<'a>(moment: &'a Moment, name: &str) -> &'a Placed {
+fn pod<'a>(moment: &'a NodeView, name: &str) -> &'a LocatedPod {
     moment.pods.iter().find(|p| p.facts.name == name).unwrap_or_else(|| panic!("no pod {name} at {}", moment.now))
 }
 
-fn stands(moment: &Moment, name: &str) -> (Stage, StageState) {
-    let place = &pod(moment, name).place;
+fn stands(moment: &NodeView, name: &str) -> (Stage, StageState) {
+    let place = &pod(moment, name).position;
     (place.stage, place.state)
 }
 
-fn count(moment: &Moment, stage: Stage, state: StageState) -> usize {
-    moment.pods.iter().filter(|p| (p.place.stage, p.place.state) == (stage, state)).count()
+fn count(moment: &NodeView, stage: Stage, state: StageState) -> usize {
+    moment.pods.iter().filter(|p| (p.position.stage, p.position.state) == (stage, state)).count()
 }
 
 #[test]
@@ -52,13 +52,13 @@ fn two_the_first_pods_come_up() {
     // The API: created 12:38:26, started 12:38:27, Ready True since 12:38:30.
     let m = moment("12:38:27.200");
     assert_eq!(m.pods.len(), 2);
-    assert!(m.pods.iter().all(|p| p.place.stage < Stage::Running));
+    assert!(m.pods.iter().all(|p| p.position.stage < Stage::Running));
     let m = moment("12:38:35.000");
     let web = m.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
-    assert_eq!((web.place.stage, web.place.state), (Stage::Running, StageState::Active));
-    let start = web.place.step(Stage::Start).unwrap();
+    assert_eq!((web.position.stage, web.position.state), (Stage::Running, StageState::Active));
+    let start = web.position.step(Stage::Start).unwrap();
     assert_eq!(start.until.map(|t| t.timestamp()), Some(at("12:38:27").timestamp()));
-    assert_eq!(web.place.since, web.facts.object().unwrap().status.condition("Ready").unwrap().last_transition_time);
+    assert_eq!(web.position.since, web.facts.object().unwrap().status.condition("Ready").unwrap().last_transition_time);
 }
 
 #[test]
@@ -78,21 +78,21 @@ fn four_crash_loops_and_missing_things() {
     assert_eq!(stands(&m, "cmvol"), (Stage::Volumes, StageState::Failed));
     assert_eq!(stands(&m, "notag"), (Stage::Image, StageState::Failed));
     assert_eq!(stands(&m, "init-fail"), (Stage::Init, StageState::Failed));
-    assert!(pod(&m, "cmenv").place.reason.contains("app-config"));
+    assert!(pod(&m, "cmenv").position.reason.contains("app-config"));
 }
 
 #[test]
 fn five_a_deletion_counts_down_from_its_request() {
     // driver.log: delete long-grace at 12:40:00.591; ignores-term has 60 s of grace, prestop-slow 45 s.
     let m = moment("12:40:10.000");
-    let place = &pod(&m, "ignores-term").place;
+    let place = &pod(&m, "ignores-term").position;
     assert_eq!((place.stage, place.state), (Stage::Terminating, StageState::Active));
     assert!((place.since.unwrap() - at("12:40:00.591")).num_seconds().abs() <= 1);
     assert_eq!((place.next.unwrap().at.unwrap() - place.since.unwrap()).num_seconds(), 60);
     // KILL came at 12:41:00, and then the sandbox could not be torn down until the CNI plugin was back.
     let m = moment("12:41:10.000");
     assert_eq!(stands(&m, "ignores-term"), (Stage::Terminating, StageState::Failed));
-    assert!(pod(&m, "ignores-term").place.reason.contains("failed to find plugin"));
+    assert!(pod(&m, "ignores-term").position.reason.contains("failed to find plugin"));
     assert!(moment("12:41:17.000").pods.iter().all(|p| p.facts.name != "ignores-term"));
 }
 
@@ -103,7 +103,7 @@ fn six_the_cni_plugin_is_gone() {
     let m = moment("12:40:50.000");
     assert!(count(&m, Stage::Sandbox, StageState::Failed) >= 3);
     assert_eq!(stands(&m, "poststart"), (Stage::Sandbox, StageState::Failed));
-    assert!(pod(&m, "poststart").place.reason.contains("Failed to create pod sandbox"));
+    assert!(pod(&m, "poststart").position.reason.contains("Failed to create pod sandbox"));
     assert_eq!(stands(&m, "notready"), (Stage::Probes, StageState::Failed), "what ran before goes on");
 }
 
@@ -147,11 +147,11 @@ fn nine_the_runtime_is_back_and_the_relist_that_hung_is_in_the_window() {
 fn ten_rejections_a_finalizer_and_what_is_deleted() {
     // driver.log: outofcpu applied 12:42:45.5, stuck-finalizer deleted 12:43:04.804.
     let m = moment("12:43:15.000");
-    let rejected = &pod(&m, "outofcpu").place;
+    let rejected = &pod(&m, "outofcpu").position;
     assert_eq!((rejected.stage, rejected.state), (Stage::Admission, StageState::Failed));
     assert_eq!(rejected.status.word, "OutOfcpu");
     assert_eq!(stands(&m, "badcmd"), (Stage::Start, StageState::Failed));
-    let held = &pod(&m, "finalizer").place;
+    let held = &pod(&m, "finalizer").position;
     assert_eq!((held.stage, held.state), (Stage::Terminating, StageState::Waiting));
     assert!(held.reason.contains("example.com/hold"));
     assert!((held.since.unwrap() - at("12:43:04.804")).num_seconds().abs() <= 1);

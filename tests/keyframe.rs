@@ -8,7 +8,7 @@ use kpodtrace::model::Model;
 use kpodtrace::observation::Time;
 use kpodtrace::pipeline::{Stage, StageState};
 use kpodtrace::record::Reader;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo/incident.kpt");
 
@@ -23,12 +23,12 @@ fn a_keyframe_of_the_first_version_is_understood() {
     let snapshot = model.snapshot();
     let now: Time = "2026-11-29T12:41:51Z".parse().unwrap();
     assert!(snapshot.newest.unwrap() <= now);
-    let moment = Moment::new(snapshot, &mut Rounds::default(), now);
+    let moment = NodeView::new(snapshot, &mut Rounds::default(), now);
     assert_eq!(moment.pods.len(), 42);
     assert_eq!(moment.header().node, "node-a");
     assert_eq!(moment.pleg().windows.len(), 19);
     let at = |name: &str| {
-        let place = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().place;
+        let place = &moment.pods.iter().find(|p| p.facts.name == name).unwrap().position;
         (place.stage, place.state)
     };
     assert_eq!(at("exit1"), (Stage::Running, StageState::Failed));

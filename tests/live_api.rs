@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use fake::{Certificates, FakeApi, kubeconfig};
 use kpodtrace::model::{Model, Snapshot};
 use kpodtrace::observation::{ErrorKind, Fact, Observation, Source, SourceError, SourceState};
-use kpodtrace::observe::api::{ApiAccess, LeaseSource, ListWatch, Pace, Watched};
+use kpodtrace::observe::api::{ApiAccess, LeaseSource, ListWatch, WatchTimings, WatchedResource};
 use kpodtrace::observe::discover::{Credential, Env};
-use kpodtrace::observe::{BackOff, Clock, Outlet, supervise, tls};
+use kpodtrace::observe::{BackOff, Clock, ObservationSink, supervise, tls};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -71,24 +71,28 @@ struct Live {
 
 impl Live {
     /// A lease, read every 50 ms where it cannot be watched; beside it what else is wanted.
-    fn lease(access: ApiAccess, node: &str, what: Vec<Watched>) -> Self {
+    fn lease(access: ApiAccess, node: &str, what: Vec<WatchedResource>) -> Self {
         let live = Self::start(access.clone(), what);
-        let source = LeaseSource::new(access, node).pace(Pace::default(), Duration::from_millis(50));
-        tokio::spawn(supervise(source, Outlet::new(Source::ApiLease, Clock::begin(), live.tx.clone()), back_off()));
+        let source = LeaseSource::new(access, node).with_timings(WatchTimings::default(), Duration::from_millis(50));
+        tokio::spawn(supervise(
+            source,
+            ObservationSink::new(Source::ApiLease, Clock::start(), live.tx.clone()),
+            back_off(),
+        ));
         live
     }
 
-    fn start(access: ApiAccess, what: Vec<Watched>) -> Self {
-        Self::paced(access, what, Pace { short: Duration::from_millis(300), ..Pace::default() })
+    fn start(access: ApiAccess, what: Vec<WatchedResource>) -> Self {
+        Self::paced(access, what, WatchTimings { short: Duration::from_millis(300), ..WatchTimings::default() })
     }
 
-    fn paced(access: ApiAccess, what: Vec<Watched>, pace: Pace) -> Self {
+    fn paced(access: ApiAccess, what: Vec<WatchedResource>, pace: WatchTimings) -> Self {
         tls::install_provider();
         let (tx, rx) = mpsc::channel(1024);
-        let clock = Clock::begin();
+        let clock = Clock::start();
         for what in what {
-            let outlet = Outlet::new(what.source, clock, tx.clone());
-            tokio::spawn(supervise(ListWatch::new(access.clone(), what).pace(pace), outlet, back_off()));
+            let outlet = ObservationSink::new(what.source, clock, tx.clone());
+            tokio::spawn(supervise(ListWatch::new(access.clone(), what).with_timings(pace), outlet, back_off()));
         }
         Self { tx, rx, model: Model::default(), all: Vec::new() }
     }
@@ -164,8 +168,8 @@ fn is_live(snapshot: &Snapshot, source: Source) -> bool {
     matches!(state(snapshot, source), Some(SourceState::Live { .. }))
 }
 
-fn pods() -> Vec<Watched> {
-    vec![Watched::pods(NODE)]
+fn pods() -> Vec<WatchedResource> {
+    vec![WatchedResource::pods(NODE)]
 }
 
 #[tokio::test]
@@ -198,10 +202,10 @@ async fn a_first_list_tells_how_far_it_is() {
     for i in 0..5 {
         api.put("events", json!({"kind": "Event", "metadata": {"name": format!("e{i}"), "uid": format!("e{i}")}}));
     }
-    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::events()]);
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![WatchedResource::events()]);
     let mut seen = Vec::new();
     live.until("a whole list", |s| {
-        let first = s.first_lists.get(&Source::ApiEvents);
+        let first = s.initial_lists.get(&Source::ApiEvents);
         seen.extend(first.map(|f| (f.live, f.so_far, f.remaining)));
         is_live(s, Source::ApiEvents) && first.is_none()
     })
@@ -217,8 +221,14 @@ async fn a_watch_that_the_server_ends_goes_on_where_it_was() {
     api.state().no_bookmarks = true;
     api.put("events", json!({"kind": "Event", "metadata": {"name": "e", "uid": "e"}}));
     let second = Duration::from_secs(1);
-    let pace = Pace { watch: second, slack: second * 4, silence: second / 5, short: second / 2, ..Pace::default() };
-    let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::events()], pace);
+    let pace = WatchTimings {
+        watch: second,
+        slack: second * 4,
+        silence: second / 5,
+        short: second / 2,
+        ..WatchTimings::default()
+    };
+    let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), vec![WatchedResource::events()], pace);
     live.for_a(Duration::from_millis(2500)).await;
     assert!(is_live(&live.model.snapshot(), Source::ApiEvents));
     assert_eq!((live.epochs(), live.failures()), (1, 0), "silence without bookmarks is no failure");
@@ -230,7 +240,7 @@ async fn a_watch_that_the_server_ends_goes_on_where_it_was() {
 #[tokio::test]
 async fn a_watch_that_falls_silent_is_given_up() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("mute"));
-    let pace = Pace { silence: Duration::from_millis(500), ..Pace::default() };
+    let pace = WatchTimings { silence: Duration::from_millis(500), ..WatchTimings::default() };
     let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
     live.for_a(Duration::from_millis(400)).await;
     api.state().mute = true;
@@ -247,7 +257,7 @@ async fn a_watch_that_falls_silent_is_given_up() {
 async fn headers_that_do_not_come_are_late() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("slow"));
     api.state().slow = Duration::from_secs(30);
-    let pace = Pace { answer: Duration::from_millis(300), ..Pace::default() };
+    let pace = WatchTimings { answer: Duration::from_millis(300), ..WatchTimings::default() };
     let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
     let error = live.failure(ErrorKind::Timeout).await;
     assert!(error.tried.contains("list and watch pods with fieldSelector spec.nodeName=node-a"), "{error:?}");
@@ -285,7 +295,12 @@ async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing(
     api.put("nodes", json!({"kind": "Node", "metadata": {"name": NODE, "uid": "n"}}));
     let current = dir.write("kubelet-client-1.pem", &pem).display().to_string();
     let user = format!("client-certificate: '{current}', client-key: '{current}'");
-    let what = vec![Watched::pods(NODE), Watched::node(NODE), Watched::events(), Watched::unbound()];
+    let what = vec![
+        WatchedResource::pods(NODE),
+        WatchedResource::node(NODE),
+        WatchedResource::events(),
+        WatchedResource::unbound(),
+    ];
     let mut live = Live::start(dir.access(&api.kubeconfig(&user)), what);
     let forbidden = |s: &Snapshot, source| matches!(state(s, source), Some(SourceState::Forbidden { .. }));
     let snapshot = live
@@ -300,7 +315,7 @@ async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing(
     assert!(fix(Source::ApiEvents).contains("--verb=list,watch --resource=events"));
     assert!(fix(Source::ApiEvents).ends_with("--user=system:node:node-a"));
     assert!(fix(Source::ApiUnbound).contains("not visible from here"));
-    let mut other = Live::start(dir.access(&api.kubeconfig(&user)), vec![Watched::pods("node-b")]);
+    let mut other = Live::start(dir.access(&api.kubeconfig(&user)), vec![WatchedResource::pods("node-b")]);
     assert!(other.failure(ErrorKind::Denied).await.fix.contains("the credential of node node-a"));
 }
 
@@ -414,7 +429,8 @@ async fn unbound_pods_are_seen_and_stay_one_pod_when_they_are_bound() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("unbound"));
     api.put("pods", pod("p", "", "Pending"));
     api.put("pods", pod("q", "", "Pending"));
-    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![Watched::pods(NODE), Watched::unbound()]);
+    let mut live =
+        Live::start(dir.access(&api.kubeconfig(ADMIN)), vec![WatchedResource::pods(NODE), WatchedResource::unbound()]);
     live.until("the unbound pods", |s| s.pods.len() == 2 && is_live(s, Source::ApiPods)).await;
     api.put("pods", pod("p", NODE, "Running"));
     api.put("pods", pod("q", "node-b", "Running"));
@@ -537,7 +553,7 @@ async fn an_object_that_cannot_be_read_costs_itself_alone_and_is_counted() {
         .map(str::to_owned)
         .into();
     let counted = live.until("three more", |s| s.sources[&Source::ApiPods].unreadable == 4).await;
-    let moment = kpodtrace::view::Moment::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
+    let moment = kpodtrace::view::NodeView::new(counted, &mut Default::default(), kpodtrace::time::Time::now());
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("objects that could not be read: 4"));
     let json = serde_json::to_value(kpodtrace::report::doctor_json(&moment, &[])).unwrap();
     assert_eq!(json["sources"][0]["unreadable"], 4);
@@ -615,7 +631,7 @@ async fn a_credential_plugin_gives_the_token_and_is_asked_again_when_that_ends()
         dir.0.display()
     ));
     dir.write("token", "t0");
-    let what = vec![Watched::pods(NODE), Watched::unbound(), Watched::events()];
+    let what = vec![WatchedResource::pods(NODE), WatchedResource::unbound(), WatchedResource::events()];
     let mut live = Live::start(dir.access(&api.kubeconfig(&plugin(&script))), what);
     live.until("the list", |s| s.pods.len() == 1 && is_live(s, Source::ApiUnbound) && is_live(s, Source::ApiEvents))
         .await;
@@ -639,7 +655,8 @@ async fn a_credential_plugin_that_hangs_or_fails_holds_nobody_up() {
     let script = dir.script("exec sleep 600");
     let access = dir.access(&api.kubeconfig(&plugin(&script))).plugin_deadline(Duration::from_millis(400));
     let began = Instant::now();
-    let mut live = Live::start(access, vec![Watched::pods(NODE), Watched::unbound(), Watched::events()]);
+    let mut live =
+        Live::start(access, vec![WatchedResource::pods(NODE), WatchedResource::unbound(), WatchedResource::events()]);
     assert!(live.failure(ErrorKind::Timeout).await.fix.contains("the plugin hangs"));
     let retrying = |s: &Snapshot, source| matches!(state(s, source), Some(SourceState::Retrying { .. }));
     live.until("all say so", |s| retrying(s, Source::ApiUnbound) && retrying(s, Source::ApiEvents)).await;
@@ -736,7 +753,7 @@ async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
     let unverified = |s: &Snapshot| s.sources.get(&Source::ApiPods).is_some_and(|facts| facts.unverified);
     let snapshot = live.until("the list", |s| s.pods.len() == 1).await;
     assert!(unverified(&snapshot));
-    let moment = kpodtrace::view::Moment::new(snapshot, &mut Default::default(), kpodtrace::time::Time::now());
+    let moment = kpodtrace::view::NodeView::new(snapshot, &mut Default::default(), kpodtrace::time::Time::now());
     assert_eq!(moment.header().unverified, ["API server"]);
     assert!(kpodtrace::report::doctor_text(&moment, &[]).contains("; TLS not verified"));
     assert!(kpodtrace::report::notes(&moment).contains(&"API server: TLS not verified".to_owned()));
@@ -776,7 +793,7 @@ async fn the_incident_comes_out_as_its_import() {
     observations.into_iter().filter(of_the_api).for_each(|o| imported.apply(o));
 
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("incident"));
-    let what = vec![Watched::pods(NODE), Watched::node(NODE), Watched::events()];
+    let what = vec![WatchedResource::pods(NODE), WatchedResource::node(NODE), WatchedResource::events()];
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), what);
     let all = [Source::ApiPods, Source::ApiNode, Source::ApiEvents];
     live.until("three empty lists", |s| all.iter().all(|source| is_live(s, *source))).await;

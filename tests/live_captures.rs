@@ -18,9 +18,9 @@ use fake_runtime::crictl::{container, container_status, image, image_fs, items, 
 use fake_runtime::{Fake, cri};
 use kpodtrace::model::{Model, PodFacts, Snapshot};
 use kpodtrace::observation::{Fact, Observation, Sandbox, Source, SourceState};
-use kpodtrace::observe::api::{ApiAccess, ListWatch, Watched};
+use kpodtrace::observe::api::{ApiAccess, ListWatch, WatchedResource};
 use kpodtrace::observe::discover::{Credential, Env};
-use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, supervise, tls};
+use kpodtrace::observe::{Attempt, BackOff, Clock, CriSource, CriTimings, ObservationSink, supervise, tls};
 use kpodtrace::record::import::Imported;
 use kpodtrace::text::Text;
 use serde_json::Value;
@@ -45,7 +45,11 @@ impl Live {
     }
 
     fn add(&mut self, kind: Source, source: impl Attempt + 'static) {
-        self.sources.spawn(supervise(source, Outlet::new(kind, Clock::begin(), self.tx.clone()), BackOff::default()));
+        self.sources.spawn(supervise(
+            source,
+            ObservationSink::new(kind, Clock::start(), self.tx.clone()),
+            BackOff::default(),
+        ));
     }
 
     /// Takes in what comes until both sides are the same.
@@ -134,7 +138,12 @@ async fn what_the_api_server_said() {
         std::fs::write(&kubeconfig, api.kubeconfig("token: t0")).unwrap();
         let access = ApiAccess::new(Credential::Kubeconfig(vec![kubeconfig]), Env::new());
         let mut live = Live::new();
-        for what in [Watched::pods(&node), Watched::unbound(), Watched::node(&node), Watched::events()] {
+        for what in [
+            WatchedResource::pods(&node),
+            WatchedResource::unbound(),
+            WatchedResource::node(&node),
+            WatchedResource::events(),
+        ] {
             live.add(what.source, ListWatch::new(access.clone(), what));
         }
         live.until(&path.display().to_string(), &wanted, known).await;
@@ -161,7 +170,7 @@ fn known(s: &Snapshot) -> impl PartialEq + std::fmt::Debug + use<> {
 async fn what_the_runtime_said() {
     let dir = std::env::temp_dir().join(format!("kpt-captures-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let pace = CriPace { spacing: 20 * MS, settle: MS, images_spacing: 20 * MS, ..CriPace::default() };
+    let pace = CriTimings { spacing: 20 * MS, settle: MS, images_spacing: 20 * MS, ..CriTimings::default() };
     let captures = captures(&[Source::Cri]);
     assert!(captures.len() > 80, "{}", captures.len());
     for (number, (path, imported)) in captures.into_iter().enumerate() {
@@ -190,7 +199,7 @@ async fn what_the_runtime_said() {
         let socket = dir.join(format!("{number}.sock"));
         let _served = fake.serve(&socket, number % 3 != 0);
         let mut live = Live::new();
-        live.add(Source::Cri, CriSource::new(&socket).with_pace(pace));
+        live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
         live.until(&path.display().to_string(), &known(&wanted), known).await;
         let state = fake.state.lock().unwrap();
         assert!(state.most_lists_in_flight <= 1 && !state.looked_beside_lists);
@@ -216,8 +225,9 @@ async fn what_the_runtime_said_during_the_incident() {
     let _served = fake.serve(&socket, true);
     let mut live = Live::new();
     let deadline = Duration::from_secs(1);
-    let pace = CriPace { spacing: 10 * MS, settle: MS, rest: 20 * MS, list_deadline: deadline, ..CriPace::default() };
-    live.add(Source::Cri, CriSource::new(&socket).with_pace(pace));
+    let pace =
+        CriTimings { spacing: 10 * MS, settle: MS, rest: 20 * MS, list_deadline: deadline, ..CriTimings::default() };
+    live.add(Source::Cri, CriSource::new(&socket).with_timings(pace));
     let mut imported = Model::default();
     let mut left = observations.into_iter().peekable();
     for (step, at) in steps.iter().enumerate() {

@@ -11,7 +11,7 @@ use fake_runtime::{Fake, content, cri};
 use kpodtrace::observation::{
     Call, Container, ContainerPhase, ErrorKind, Fact, Observation, Sandbox, Source, SourceError, SourceState,
 };
-use kpodtrace::observe::{Attempt, BackOff, Clock, CriPace, CriSource, Outlet, PullsSource, supervise};
+use kpodtrace::observe::{Attempt, BackOff, Clock, CriSource, CriTimings, ObservationSink, PullsSource, supervise};
 use tokio::sync::mpsc;
 
 /// Waiting for something that must come; long, because machines are slow.
@@ -59,11 +59,15 @@ impl Said {
     fn by(kind: Source, source: impl Attempt + 'static) -> Self {
         let (tx, rx) = mpsc::channel(4096);
         let back_off = BackOff { first: 20 * MS, limit: 100 * MS, forbidden: 100 * MS };
-        Self { rx, task: tokio::spawn(supervise(source, Outlet::new(kind, Clock::begin(), tx), back_off)), epochs: 0 }
+        Self {
+            rx,
+            task: tokio::spawn(supervise(source, ObservationSink::new(kind, Clock::start(), tx), back_off)),
+            epochs: 0,
+        }
     }
 
-    fn cri(path: &Path, pace: CriPace) -> Self {
-        Self::by(Source::Cri, CriSource::new(path).with_pace(pace))
+    fn cri(path: &Path, pace: CriTimings) -> Self {
+        Self::by(Source::Cri, CriSource::new(path).with_timings(pace))
     }
 
     /// The next fact that `pick` picks something of.
@@ -127,8 +131,8 @@ impl Said {
     }
 }
 
-fn quick() -> CriPace {
-    CriPace { spacing: 50 * MS, settle: 10 * MS, ..CriPace::default() }
+fn quick() -> CriTimings {
+    CriTimings { spacing: 50 * MS, settle: 10 * MS, ..CriTimings::default() }
 }
 
 fn map(pairs: &[(&str, &str)]) -> std::collections::HashMap<String, String> {
@@ -285,7 +289,7 @@ async fn an_exit_that_the_runtime_has_not_taken_in_yet_is_looked_for_again() {
     let dir = Dir::new("owed");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriPace { spacing: 100 * MS, quiet: Duration::from_secs(600), settle: 10 * MS, ..quick() };
+    let pace = CriTimings { spacing: 100 * MS, quiet: Duration::from_secs(600), settle: 10 * MS, ..quick() };
     let mut said = Said::cri(&dir.socket(), pace);
     said.container(|c| c.started_at.is_some()).await;
     said.for_a_while().await;
@@ -306,7 +310,7 @@ async fn events_are_gathered_and_silence_still_lists() {
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), true);
     let mut said =
-        Said::cri(&dir.socket(), CriPace { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
+        Said::cri(&dir.socket(), CriTimings { spacing: 300 * MS, quiet: 1500 * MS, settle: 10 * MS, ..quick() });
     said.call_ends().await;
     let began = Instant::now();
     while began.elapsed() < 900 * MS {
@@ -387,7 +391,7 @@ async fn a_list_that_is_never_answered_ends_the_attempt_with_a_new_epoch() {
     let dir = Dir::new("late");
     let fake = one_pod();
     let _served = fake.serve(&dir.socket(), false);
-    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
+    let mut said = Said::cri(&dir.socket(), CriTimings { list_deadline: Duration::from_secs(1), ..quick() });
     said.until("the first epoch", |f| (*f == Fact::EpochEnd).then_some(())).await;
     fake.hang(true);
     let error = said.until("a list that failed", |f| match f {
@@ -512,7 +516,7 @@ async fn a_list_in_pieces_that_hangs_is_in_flight_like_any_other() {
     fake.set(|s| s.streams = true);
     fake.hang(true);
     let _served = fake.serve(&dir.socket(), true);
-    let mut said = Said::cri(&dir.socket(), CriPace { list_deadline: Duration::from_secs(1), ..quick() });
+    let mut said = Said::cri(&dir.socket(), CriTimings { list_deadline: Duration::from_secs(1), ..quick() });
     let error = said.call_ends().await.expect("late");
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(error.tried.ends_with("StreamPodSandboxes: no answer within 1 s"), "{error:?}");
@@ -586,7 +590,7 @@ async fn details_come_in_bounded_rounds() {
         }
     });
     let _served = fake.serve(&dir.socket(), true);
-    let pace = CriPace { spacing: 3 * A_WHILE, details: 10, ..quick() };
+    let pace = CriTimings { spacing: 3 * A_WHILE, details: 10, ..quick() };
     let mut said = Said::cri(&dir.socket(), pace);
     for _ in 0..10 {
         said.container(|c| c.started_at.is_some()).await;
@@ -630,7 +634,7 @@ async fn images_are_looked_at_once_and_again_when_one_comes() {
         s.image_fs = image_fs(9);
     });
     let served = fake.serve(&dir.socket(), true);
-    let pace = CriPace { images_spacing: 100 * MS, images_every: 1000 * MS, ..quick() };
+    let pace = CriTimings { images_spacing: 100 * MS, images_every: 1000 * MS, ..quick() };
     let mut said = Said::cri(&dir.socket(), pace);
     let (mut images, mut fs, mut started) = (Vec::new(), None, false);
     said.until("two images, their file system, and the rest", |f| {
@@ -701,7 +705,7 @@ async fn slow_images_hold_no_list_up_and_a_runtime_without_them_is_asked_once() 
     let fake = one_pod();
     fake.set(|s| s.no_images = true);
     let _served = fake.serve(&dir.socket(), false);
-    let pace = CriPace { images_every: 10 * MS, images_spacing: 10 * MS, ..quick() };
+    let pace = CriTimings { images_every: 10 * MS, images_spacing: 10 * MS, ..quick() };
     let mut said = Said::cri(&dir.socket(), pace);
     for _ in 0..5 {
         assert_eq!(said.call_ends().await, None);
@@ -722,7 +726,7 @@ async fn pulls_begin_move_and_end() {
     };
     fake.set(|s| s.ingests = vec![ingest(5)]);
     let _served = fake.serve(&dir.socket(), true);
-    let mut said = Said::by(Source::Pulls, PullsSource::new(dir.socket()).with_pace(quick()));
+    let mut said = Said::by(Source::Pulls, PullsSource::new(dir.socket()).with_timings(quick()));
     async fn pull(said: &mut Said) -> kpodtrace::observation::Pull {
         said.until("a pull", |f| match f {
             Fact::Pull(p) => Some(p.clone()),

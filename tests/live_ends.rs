@@ -11,7 +11,7 @@ use fake_runtime::{Fake, cri};
 use kpodtrace::observation::{Fact, LogEntry, LogKind, Observation, Source, SourceState};
 use kpodtrace::observe::discover::{LogDirs, Root};
 use kpodtrace::observe::logs::LastWords;
-use kpodtrace::observe::{BackOff, Clock, CriPace, CriSource, Outlet, ends, supervise};
+use kpodtrace::observe::{BackOff, Clock, CriSource, CriTimings, ObservationSink, exit_channel, supervise};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -91,13 +91,16 @@ impl Drop for Watch {
 impl Watch {
     fn begin(dir: &Dir) -> Self {
         let back_off = BackOff { first: Duration::from_millis(20), ..BackOff::default() };
-        let pace =
-            CriPace { spacing: Duration::from_millis(50), settle: Duration::from_millis(10), ..CriPace::default() };
-        let (told, ends) = ends();
-        let runtime = CriSource::new(dir.0.join("r.sock")).with_pace(pace).telling(told);
+        let pace = CriTimings {
+            spacing: Duration::from_millis(50),
+            settle: Duration::from_millis(10),
+            ..CriTimings::default()
+        };
+        let (told, ends) = exit_channel();
+        let runtime = CriSource::new(dir.0.join("r.sock")).with_timings(pace).with_exit_updates(told);
         let (unheard, mut rest) = mpsc::channel(64);
         let (tx, rx) = mpsc::channel(4096);
-        let out = |source, tx| Outlet::new(source, Clock::begin(), tx);
+        let out = |source, tx| ObservationSink::new(source, Clock::start(), tx);
         let tasks = vec![
             tokio::spawn(supervise(runtime, out(Source::Cri, unheard), back_off)),
             tokio::spawn(async move { while rest.recv().await.is_some() {} }),

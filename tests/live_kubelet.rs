@@ -15,7 +15,7 @@ use kpodtrace::observe::kubelet::{
     ConfigzSource, HealthSource, KubeletAuth, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem,
     PodsSource,
 };
-use kpodtrace::observe::{Attempt, BackOff, Clock, Outlet, supervise};
+use kpodtrace::observe::{Attempt, BackOff, Clock, ObservationSink, supervise};
 use kpodtrace::record::import::{Imported, import};
 
 const NODE: &str = "node-a";
@@ -68,7 +68,7 @@ async fn trusted() -> (FakeKubelet, KubeletClient) {
 /// Runs a source until an observation is the last that is wanted.
 async fn run(attempt: impl Attempt + 'static, source: Source, mut last: impl FnMut(&Fact) -> bool) -> Vec<Observation> {
     let (tx, mut rx) = tokio::sync::mpsc::channel(16);
-    let out = Outlet::new(source, Clock::begin(), tx);
+    let out = ObservationSink::new(source, Clock::start(), tx);
     let back_off = BackOff { first: QUICK, limit: QUICK, forbidden: QUICK };
     let task = tokio::spawn(async move { supervise(attempt, out, back_off).await });
     let mut all = Vec::new();

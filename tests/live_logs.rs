@@ -14,7 +14,7 @@ use kpodtrace::observation::{ErrorKind, Fact, LogEntry, LogKind, Observation, So
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
-use kpodtrace::observe::{Attempt, BackOff, Clock, Outlet, supervise};
+use kpodtrace::observe::{Attempt, BackOff, Clock, ObservationSink, supervise};
 use kpodtrace::time::TimeDelta;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ struct Watch {
 impl Watch {
     fn begin(source: impl Attempt + 'static, is: Source) -> Self {
         let (tx, rx) = mpsc::channel(256);
-        let out = Outlet::new(is, Clock::begin(), tx);
+        let out = ObservationSink::new(is, Clock::start(), tx);
         let back_off = BackOff { first: Duration::from_millis(50), ..BackOff::default() };
         Self { rx, task: tokio::spawn(supervise(source, out, back_off)) }
     }

@@ -6,7 +6,7 @@ mod common;
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Observation, Source, Time};
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use proptest::prelude::*;
 
 /// All of the incident, or as much as is received until `until`.
@@ -130,7 +130,7 @@ fn any_now_is_possible_and_no_duration_is_negative() {
     let end: Time = "2026-11-29T12:43:30Z".parse().unwrap();
     let hours = [0, -1, 1, -24 * 400, 24 * 400, -24 * 365 * 100, 24 * 365 * 100];
     for now in hours.map(|h| end + kpodtrace::time::TimeDelta::hours(h)).into_iter().chain([Time::MIN, Time::MAX]) {
-        let moment = Moment::new(model.snapshot(), &mut rounds, now);
+        let moment = NodeView::new(model.snapshot(), &mut rounds, now);
         let (header, pleg) = (moment.header(), moment.pleg());
         assert!(!pleg.verdict(now).is_empty() && header.now == now);
         assert!(moment.next_change().is_none_or(|at| at > now));
@@ -138,7 +138,7 @@ fn any_now_is_possible_and_no_duration_is_negative() {
             assert!(row.in_stage_for.is_none_or(|d| d >= kpodtrace::time::TimeDelta::zero()), "{row:?}");
         }
         for placed in moment.pods.iter() {
-            for step in &placed.place.steps {
+            for step in &placed.position.stages {
                 assert!(step.took_ms().is_none_or(|ms| ms >= 0), "{step:?}");
             }
         }

@@ -12,14 +12,14 @@ use kpodtrace::objects::{Quantity, Resource};
 use kpodtrace::observation::{Observation, Sequencer, Source, Time};
 use kpodtrace::session::Session;
 use kpodtrace::time::TimeDelta;
-use kpodtrace::view::{EventLine, Health, KubeletView, Moment, NodeView, Phase, events, life, restart_strip};
+use kpodtrace::view::{EventLine, Health, KubeletView, NodeDetail, NodeView, Phase, events, life, restart_strip};
 use serde_json::{Value, json};
 
 fn at(time: &str) -> Time {
     format!("2026-11-29T{time}Z").parse().unwrap()
 }
 
-fn incident(time: &str) -> Moment {
+fn incident(time: &str) -> NodeView {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
     let mut session = Session::open(&path).unwrap();
     session.seek(at(time)).unwrap();
@@ -30,24 +30,24 @@ fn names(victims: &[kpodtrace::view::Victim]) -> Vec<&str> {
     victims.iter().map(|v| v.name.as_str()).collect()
 }
 
-fn uid(moment: &Moment, name: &str) -> String {
+fn uid(moment: &NodeView, name: &str) -> String {
     moment.pods.iter().find(|p| p.facts.name == name).unwrap().facts.key.to_string()
 }
 
 #[test]
 fn the_kernel_is_told_the_scores_that_are_shown() {
     // oomScoreAdj in crictl inspect of the same moment: 1000, 998, -997, and 999 of pod-level-resources.
-    let view = NodeView::new(&moment_of(&capture("v2-qos")));
+    let view = NodeDetail::new(&moment_of(&capture("v2-qos")));
     let found: Vec<_> = view.kernel.iter().map(|v| (v.name.as_str(), v.adj)).collect();
     assert_eq!(found, [("besteffort", 1000), ("burstable", 998), ("guaranteed", -997)]);
     assert!(!view.knows_use());
-    let whole = NodeView::new(&moment_of(&capture("pod-level-resources")));
+    let whole = NodeDetail::new(&moment_of(&capture("pod-level-resources")));
     assert_eq!(whole.kernel.iter().find(|v| v.name == "plr").unwrap().adj, 999);
 }
 
 #[test]
 fn requests_and_limits_are_those_of_the_specs() {
-    let view = NodeView::new(&moment_of(&capture("v2-qos")));
+    let view = NodeDetail::new(&moment_of(&capture("v2-qos")));
     let of = |resource: Resource| view.resources.iter().find(|r| r.resource == resource).unwrap();
     let text = |q: Quantity| q.to_string();
     let memory = of(Resource::Memory);
@@ -64,10 +64,10 @@ fn requests_and_limits_are_those_of_the_specs() {
 fn who_is_evicted_first_depends_on_use_and_not_on_the_class() {
     let before = moment_of(&capture("v2-qos"));
     // Nothing is known of use: who asks for nothing is over it whatever it uses.
-    assert_eq!(names(&NodeView::new(&before).eviction), ["besteffort", "burstable", "guaranteed"]);
+    assert_eq!(names(&NodeDetail::new(&before).eviction), ["besteffort", "burstable", "guaranteed"]);
     let uses =
         |name: &str, mib: u64| (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": mib << 20}));
-    let view = NodeView::new(&with("v2-qos", &[uses("besteffort", 2), uses("burstable", 5), uses("guaranteed", 36)]));
+    let view = NodeDetail::new(&with("v2-qos", &[uses("besteffort", 2), uses("burstable", 5), uses("guaranteed", 36)]));
     assert_eq!(names(&view.eviction), ["guaranteed", "besteffort", "burstable"]);
     let over: Vec<_> = view.eviction.iter().map(|v| v.excess().unwrap() > Quantity::ZERO).collect();
     assert_eq!(over, [true, true, false]);
@@ -82,7 +82,7 @@ fn the_busiest_pods_stand_against_what_they_asked_for() {
         (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": 1 << 20, "cpu": cpu}))
     };
     let told = [vitals(300, 50), uses("besteffort", Some(250)), uses("guaranteed", Some(5)), uses("burstable", None)];
-    let view = NodeView::new(&with("v2-qos", &told));
+    let view = NodeDetail::new(&with("v2-qos", &told));
     let text = |q: Quantity| q.to_string();
     let found: Vec<_> = view
         .busy
@@ -94,7 +94,7 @@ fn the_busiest_pods_stand_against_what_they_asked_for() {
         ("guaranteed", "5m".to_owned(), "50m".to_owned(), Some("50m".to_owned()), false),
     ];
     assert_eq!(found, wanted, "of the third nobody knows");
-    assert!(NodeView::new(&before).busy.is_empty());
+    assert!(NodeDetail::new(&before).busy.is_empty());
 }
 
 fn vitals(available_mib: u64, disk_percent: u64) -> (Source, &'static str, Value) {
@@ -111,7 +111,7 @@ fn vitals(available_mib: u64, disk_percent: u64) -> (Source, &'static str, Value
 
 #[test]
 fn how_far_each_threshold_is_away() {
-    let view = NodeView::new(&with("v2-qos", &[vitals(300, 8)]));
+    let view = NodeDetail::new(&with("v2-qos", &[vitals(300, 8)]));
     let of = |signal: &str| view.thresholds.iter().find(|t| t.signal == signal).unwrap();
     assert!(view.thresholds.iter().all(|t| !t.assumed), "/configz was read");
     assert_eq!(of("memory.available").margin(), Quantity::parse("200Mi"));
@@ -128,18 +128,18 @@ fn without_settings_the_defaults_are_assumed_and_said_to_be() {
     let now = at("12:00:00");
     let (source, kind, value) = vitals(300, 50);
     model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact: fact(kind, value) });
-    let view = NodeView::new(&Moment::new(model.snapshot(), &mut Rounds::default(), now));
+    let view = NodeDetail::new(&NodeView::new(model.snapshot(), &mut Rounds::default(), now));
     assert_eq!(view.thresholds.len(), 5);
     assert!(view.thresholds.iter().all(|t| t.assumed));
-    let late = Moment::new(model.snapshot(), &mut Rounds::default(), now + TimeDelta::seconds(60));
-    assert!(NodeView::new(&late).memory.is_none(), "an old look says nothing of now");
+    let late = NodeView::new(model.snapshot(), &mut Rounds::default(), now + TimeDelta::seconds(60));
+    assert!(NodeDetail::new(&late).memory.is_none(), "an old look says nothing of now");
 }
 
 #[test]
 fn a_lease_counts_down_to_not_ready_and_to_eviction() {
     let renewed = at("12:00:00");
     let lease = json!({"metadata": {"name": "node-b"}, "spec": {"holderIdentity": "node-b", "leaseDurationSeconds": 40, "renewTime": renewed}});
-    let view = NodeView::new(&with("v2-qos", &[(Source::ApiLease, "lease", lease)]));
+    let view = NodeDetail::new(&with("v2-qos", &[(Source::ApiLease, "lease", lease)]));
     let life = view.lease.unwrap();
     // node-monitor-grace-period of 1.32 and later; tolerationSeconds of the default tolerations.
     assert_eq!((life.not_ready_at, life.evicted_at), (at("12:00:50"), at("12:05:50")));
@@ -159,7 +159,7 @@ fn certificates_tell_when_they_should_have_been_renewed() {
             certificate("/c", "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
         ],
     );
-    let view = NodeView::new(&found);
+    let view = NodeDetail::new(&found);
     let told: Vec<_> =
         view.certificates.iter().map(|c| (c.certificate.path.as_str(), c.late, c.left > TimeDelta::zero())).collect();
     assert_eq!(told, [("/c", true, false), ("/a", true, true), ("/b", false, true)]);
@@ -211,7 +211,7 @@ fn events_are_one_stream_newest_first_with_their_findings() {
     let all = events(&moment);
     assert!(all.windows(2).all(|pair| pair[0].last >= pair[1].last));
     let objects: usize = moment.pods.iter().map(|p| p.facts.events.len()).sum();
-    assert!(!all.is_empty() && all.len() <= objects + moment.snapshot.events_elsewhere.len());
+    assert!(!all.is_empty() && all.len() <= objects + moment.snapshot.other_events.len());
     let notag: Vec<&EventLine> = all.iter().filter(|e| e.subject.ends_with("/notag") && e.reason == "Failed").collect();
     assert!(
         !notag.is_empty() && notag.iter().all(|e| e.cause == "image.not-found" && e.warning && e.container == "app"),

@@ -15,7 +15,7 @@ use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::observe::discover::Root;
 use kpodtrace::observe::{LogReader, OpenLog};
 use kpodtrace::tui::{self, Feed};
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -420,8 +420,8 @@ fn child_that_panics() {
             assert!(self.0 < 5, "the feed is broken");
             thread::spawn(|| panic!("a source is broken")).join().is_ok()
         }
-        fn moment(&mut self) -> Moment {
-            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
+        fn moment(&mut self) -> NodeView {
+            NodeView::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)
@@ -448,13 +448,13 @@ fn child_that_never_has_done() {
         fn pass(&mut self, _: Duration) -> bool {
             true
         }
-        fn moment(&mut self) -> Moment {
+        fn moment(&mut self) -> NodeView {
             let end = Instant::now() + Duration::from_secs(600);
             while self.quick == 0 && Instant::now() < end {
                 std::hint::spin_loop();
             }
             self.quick = self.quick.saturating_sub(1);
-            Moment::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
+            NodeView::new(Model::default().snapshot(), &mut Rounds::default(), Time::UNIX_EPOCH)
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_millis(100)
@@ -546,8 +546,8 @@ fn child_that_shows_a_log() {
         fn pass(&mut self, _: Duration) -> bool {
             false
         }
-        fn moment(&mut self) -> Moment {
-            Moment::new(self.model.snapshot(), &mut Rounds::default(), kpodtrace::time::Time::now())
+        fn moment(&mut self) -> NodeView {
+            NodeView::new(self.model.snapshot(), &mut Rounds::default(), kpodtrace::time::Time::now())
         }
         fn wake_in(&mut self) -> Duration {
             Duration::from_secs(1)

@@ -12,7 +12,7 @@ use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
 use kpodtrace::time::{Time, TimeDelta};
 use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use ratatui::buffer::Buffer;
 
 /// The text of a frame, without styles, without blanks at the ends of lines.
@@ -34,7 +34,7 @@ fn text(buffer: &Buffer) -> String {
     out
 }
 
-fn moment(seconds: i64) -> Moment {
+fn moment(seconds: i64) -> NodeView {
     let mut session = Session::demo().unwrap();
     session.seek(session.span().0 + TimeDelta::seconds(seconds)).unwrap();
     session.moment()

@@ -10,7 +10,7 @@ fn stages_as_read_from_describe() {
     let table = common::read_text(&common::fixtures().join("stages.tsv"));
     let mut wrong = Vec::new();
     let mut seen = 0;
-    let mut scenario_moment: Option<(String, kpodtrace::view::Moment)> = None;
+    let mut scenario_moment: Option<(String, kpodtrace::view::NodeView)> = None;
     for line in table.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
         let [scenario, namespace, pod, stage, state, done, why] = columns[..] else { panic!("bad row: {line}") };
@@ -19,25 +19,25 @@ fn stages_as_read_from_describe() {
         }
         let moment = &scenario_moment.as_ref().unwrap().1;
         seen += 1;
-        let named = |p: &&kpodtrace::pipeline::Placed| p.facts.namespace == namespace && p.facts.name == pod;
+        let named = |p: &&kpodtrace::pipeline::LocatedPod| p.facts.namespace == namespace && p.facts.name == pod;
         let Some(placed) = moment.pods.iter().filter(named).max_by_key(|p| p.facts.api.is_some()) else {
             wrong.push(format!("{scenario} {pod}: not there"));
             continue;
         };
-        let place = &placed.place;
+        let place = &placed.position;
         let stage_ok = place.stage.name() == stage;
         let state_ok = state == "?" || place.state.name() == state;
         let not_done: Vec<&str> = done
             .split(',')
             .filter(|d| !d.is_empty())
             .filter(|d| {
-                let step = place.steps.iter().find(|s| s.stage.name() == *d).unwrap();
+                let step = place.stages.iter().find(|s| s.stage.name() == *d).unwrap();
                 !matches!(step.state, StageState::Done | StageState::Skipped)
             })
             .collect();
         if !stage_ok || !state_ok || !not_done.is_empty() {
             let steps: Vec<String> =
-                place.steps.iter().map(|s| format!("{}={}", s.stage.name(), s.state.name())).collect();
+                place.stages.iter().map(|s| format!("{}={}", s.stage.name(), s.state.name())).collect();
             wrong.push(format!(
                 "{scenario} {pod}: want {stage} {state}, is {} {}; not done {not_done:?}\n    {}\n    why: {why}",
                 place.stage.name(),

@@ -16,7 +16,7 @@ use kpodtrace::report;
 use kpodtrace::session::Session;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Theme};
-use kpodtrace::view::{self, Moment};
+use kpodtrace::view::{self, NodeView};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ fn put(document: &mut Value, place: &str, choice: usize) {
 }
 
 /// Everything that is printed and drawn of a moment.
-fn show(moment: &Moment) {
+fn show(moment: &NodeView) {
     let rows = moment.rows();
     let text = [
         report::pods_table(moment, rows, report::Detail::Wide, Some(200)),
@@ -156,7 +156,7 @@ fn each_time_and_number_of_objects_may_be_anything() {
             let mut model = Model::default();
             imported.observations.into_iter().for_each(|o| model.apply(o));
             let at = if i % 2 == 0 { imported.end } else { now(0) };
-            let moment = Moment::new(model.snapshot(), &mut rounds, at);
+            let moment = NodeView::new(model.snapshot(), &mut rounds, at);
             assert!(moment.pods.len() == 3 || !is_time, "{place}");
             show(&moment);
         }
@@ -172,7 +172,7 @@ fn a_far_deletion_is_a_deletion() {
     let moment = session.moment();
     let pod = moment.pods.iter().find(|p| p.facts.name == "a").unwrap();
     assert_eq!(pod.facts.object().unwrap().metadata.deletion_timestamp, Some(Time::MAX));
-    assert_eq!(pod.place.stage, kpodtrace::pipeline::Stage::Terminating);
+    assert_eq!(pod.position.stage, kpodtrace::pipeline::Stage::Terminating);
 }
 
 /// Golden lines with one place of each set to an extreme value.
@@ -207,7 +207,7 @@ proptest! {
         let mut model = Model::default();
         mutated(&picks).into_iter().for_each(|o| model.apply(o));
         let json = serde_json::to_string(&model).unwrap();
-        show(&Moment::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
         let mut again: Model = serde_json::from_str(&json).unwrap();
         again.reindex();
         prop_assert!(again.snapshot().pods == model.snapshot().pods);
@@ -223,7 +223,7 @@ proptest! {
         let file = File::new("objects.json", &document.to_string());
         let mut model = Model::default();
         common::imported(&file.0).observations.into_iter().for_each(|o| model.apply(o));
-        show(&Moment::new(model.snapshot(), &mut Rounds::default(), now(at)));
+        show(&NodeView::new(model.snapshot(), &mut Rounds::default(), now(at)));
     }
 }
 
@@ -235,7 +235,7 @@ fn each_place_of_each_observation_may_be_anything() {
             let mut model = Model::default();
             let picks: Vec<_> = (0..40).map(|place| (line, place, choice)).collect();
             mutated(&picks).into_iter().for_each(|o| model.apply(o));
-            let moment = Moment::new(model.snapshot(), &mut rounds, now(choice));
+            let moment = NodeView::new(model.snapshot(), &mut rounds, now(choice));
             assert!(moment.next_change().is_none_or(|at| at > moment.now));
             report::pleg_text(&moment);
             report::node_text(&moment);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kpodtrace::model::PodFacts;
 use kpodtrace::session::Session;
 use kpodtrace::time::TimeDelta;
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 
 /// `capture, namespace/name or node/name, cause, stage` of what is not healthy: read from `describe`, events and logs of each.
 const LABELS: &str = include_str!("fixtures/captured_causes.tsv");
@@ -18,7 +18,7 @@ fn fixtures() -> PathBuf {
 }
 
 /// Cause and stage of every pod and of the node.
-fn told(moment: &Moment) -> BTreeMap<String, (String, String)> {
+fn told(moment: &NodeView) -> BTreeMap<String, (String, String)> {
     let pods = moment.pods.iter().map(|placed| {
         let top = moment.diagnosis(&placed.facts.key).unwrap().top().unwrap();
         (format!("{}/{}", placed.facts.namespace, placed.facts.name), top)

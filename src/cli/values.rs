@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::time::{ClockTime, Time, TimeDelta};
+use crate::time::{ClockTime, Time, TimeDelta, parse_duration_seconds};
 
 use crate::weight::LEAST_MEMORY;
 
@@ -41,23 +41,15 @@ pub(super) fn parse_named(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// Longest span after the start of an input that is accepted, seconds.
+const MAX_SPAN_S: f64 = 1e9;
+/// Longest wait that is accepted, seconds.
+const MAX_WAIT_S: f64 = 3600.0;
+
 /// `90s`, `1m30s`, `1.5s`, `2h`.
 fn parse_span(text: &str) -> Option<TimeDelta> {
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(digits);
-        let unit = match tail.chars().next()? {
-            'h' => 3600.0,
-            'm' => 60.0,
-            's' => 1.0,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * unit;
-        rest = tail.get(1..)?;
-    }
-    (!text.is_empty() && seconds < 1e9).then(|| TimeDelta::milliseconds((seconds * 1000.0).round() as i64))
+    let seconds = parse_duration_seconds(text).filter(|s| (0.0..MAX_SPAN_S).contains(s))?;
+    Some(TimeDelta::milliseconds((seconds * 1000.0).round() as i64))
 }
 
 pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
@@ -80,17 +72,11 @@ pub(super) fn parse_memory(text: &str) -> Result<u64, String> {
     bytes.filter(|bytes| *bytes >= LEAST_MEMORY).ok_or_else(expected)
 }
 
-/// `3s`, `500ms`, `1m`.
+/// `3s`, `500ms`, `1m`; a number without a unit is in seconds.
 pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time such as 3s, 500ms or 1m".into()),
-    };
-    let seconds = digits.parse::<f64>().ok().map(|n| n * unit).filter(|s| (0.0..=3600.0).contains(s));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a time such as 3s, 500ms or 1m, at most an hour".into())
+    let seconds = text.parse::<f64>().ok().or_else(|| parse_duration_seconds(text));
+    let seconds = seconds.filter(|s| (0.0..=MAX_WAIT_S).contains(s));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a time such as 3s, 500ms or 1m, at most 1h".into())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::observe::OpenLog;
 use crate::session::{RecordedLog, Session};
 use crate::time::TimeDelta;
 use crate::tui::{self, Feed, Options};
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Before that the recording shows an empty node.
 const FIRST_PODS: TimeDelta = TimeDelta::seconds(20);
@@ -104,7 +104,7 @@ impl Feed for Player {
         }
     }
 
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> NodeView {
         let moment = self.session.moment();
         self.log.iter_mut().for_each(|log| log.look(&moment));
         moment
@@ -167,7 +167,7 @@ impl Feed for Watcher {
         }
     }
 
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> NodeView {
         self.observed.moment()
     }
 

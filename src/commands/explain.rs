@@ -9,7 +9,7 @@ use crate::cli::{ExplainArgs, Input, PlegFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
 use crate::session::{LogFile, LogOf, Session};
-use crate::view::{Asked, Explained, Moment, explain_all, explain_named};
+use crate::view::{Asked, Explained, NodeView, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
     let own = runbook::own(input)?;
@@ -48,7 +48,7 @@ fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
 }
 
 /// Files when any were given, else what every command looks at.
-fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
+fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
     let mut logs = Vec::new();
     let mut add = |of: LogOf, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
     input.live.kubelet_log.iter().for_each(|f| add(LogOf::Kubelet, f));
@@ -83,7 +83,7 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
     Ok(session.moment())
 }
 
-fn subjects(moment: &Moment, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
+fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
     if args.subjects.is_empty() {
         return Ok(explain_all(moment));
     }
@@ -102,6 +102,6 @@ fn subjects(moment: &Moment, args: &ExplainArgs) -> Result<Vec<Explained>, Failu
     Ok(all)
 }
 
-fn has_objects(moment: &Moment) -> bool {
+fn has_objects(moment: &NodeView) -> bool {
     !moment.pods.is_empty() || !moment.snapshot.nodes.is_empty()
 }

@@ -113,9 +113,8 @@ impl From<ImportError> for Failure {
                 "raise --max-memory, or give a smaller part of it, such as one namespace"
             }
             ImportError::Ratio { .. } => "decompress it yourself and give the result",
-            ImportError::UnknownFolder { .. } => "give the folder that holds pods.json or api-pods.jsonl itself",
-            ImportError::NotObjects { .. } => {
-                "give a recording, or what this prints: kubectl get pods,events,nodes -A -o json"
+            ImportError::Folder { .. } | ImportError::NotObjects { .. } => {
+                "give a recording, or the output of: kubectl get pods,events,nodes -A -o json"
             }
             ImportError::NoTime { .. } => "see that the input is not empty",
         };

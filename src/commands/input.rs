@@ -12,18 +12,18 @@ use crate::pipeline::human_duration;
 use crate::runbook::Runbook;
 use crate::session::Session;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Longest wait for the second look at a machine, which follows the first after a second.
 const RATES: Duration = Duration::from_secs(2);
 
 /// The moment that was asked for: of the input, or of the node once its sources have answered.
-pub fn moment(input: &Input) -> Result<Moment, Failure> {
+pub fn moment(input: &Input) -> Result<NodeView, Failure> {
     moment_with(input, runbook::own(input)?)
 }
 
 /// The same; of a live node with what is used of its processors, which takes two looks.
-pub fn moment_with_rates(input: &Input) -> Result<Moment, Failure> {
+pub fn moment_with_rates(input: &Input) -> Result<NodeView, Failure> {
     if input.from.is_some() {
         return moment(input);
     }
@@ -33,14 +33,14 @@ pub fn moment_with_rates(input: &Input) -> Result<Moment, Failure> {
 }
 
 /// The same, diagnosed with this runbook.
-pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<Moment, Failure> {
+pub fn moment_with(input: &Input, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
     match input.from {
         Some(_) => Ok(read(input, own)?.moment()),
         None => seen(live::observe(input, own)?.moment()),
     }
 }
 
-fn seen(moment: Moment) -> Result<Moment, Failure> {
+fn seen(moment: NodeView) -> Result<NodeView, Failure> {
     if live::sees_pods(&moment) { Ok(moment) } else { Err(live::blind(&moment)) }
 }
 

@@ -11,12 +11,14 @@ use crate::cli::Input;
 use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
-use crate::observe::{CREDENTIAL, Guest, LogReader, Plan, Started, Wants, room, start};
+use crate::observe::{
+    CREDENTIAL, LogReader, ObserveOptions, Plan, ProcessPriority, StartedSources, process_limits, start_sources,
+};
 use crate::report::{Looked, Try};
 use crate::runbook::Runbook;
 use crate::session::Live;
 use crate::time::Time;
-use crate::view::{Moment, first_text};
+use crate::view::{NodeView, first_text};
 
 /// Every environment variable that says where something is.
 const VARIABLES: [&str; 9] = [
@@ -58,7 +60,7 @@ impl Observed {
     }
 
     /// The moment now.
-    pub fn moment(&mut self) -> Moment {
+    pub fn moment(&mut self) -> NodeView {
         self.live.moment(Time::now())
     }
 
@@ -116,7 +118,7 @@ pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Fai
 }
 
 /// At least one source that knows of pods has answered.
-pub fn sees_pods(moment: &Moment) -> bool {
+pub fn sees_pods(moment: &NodeView) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
     let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
     // What lies on disk is the last resort; an empty disk is no answer.
@@ -124,7 +126,7 @@ pub fn sees_pods(moment: &Moment) -> bool {
 }
 
 /// No source that knows of pods has answered: an empty table would be a lie.
-pub fn blind(moment: &Moment) -> Failure {
+pub fn blind(moment: &NodeView) -> Failure {
     let mut what = String::from("observing this node: no source of pods has answered");
     for source in moment.header().sources.iter().filter(|s| !s.live) {
         what.push_str(&format!("\n  {}: {}", source.source.name(), source.text));
@@ -135,7 +137,7 @@ pub fn blind(moment: &Moment) -> Failure {
 /// Looks at the node and starts its sources.
 pub fn begin(input: &Input) -> Result<Observed, Failure> {
     let args = &input.live;
-    let wants = Wants {
+    let wants = ObserveOptions {
         node: args.node.clone(),
         kubeconfig: args.kubeconfig.clone(),
         context: args.context.clone(),
@@ -147,19 +149,20 @@ pub fn begin(input: &Input) -> Result<Observed, Failure> {
         insecure_kubelet: args.insecure_kubelet,
         budget: Budget::new(input.max_memory),
     };
-    let guest = Guest::become_one();
-    let plan = Plan::make(&wants, environment()?);
+    let guest = ProcessPriority::lower();
+    let plan = Plan::discover(&wants, environment()?);
     let mut looked = looked(&plan);
-    if plan.is_hopeless() {
+    if plan.is_empty() {
         return Err(nothing_here(&looked));
     }
     looked.push(priority(&guest));
-    room::check().map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
-    let Started { rx, sources, logs, plugin } = start(&plan)
+    process_limits::check()
+        .map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
+    let StartedSources { rx, sources, logs, plugin } = start_sources(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
     let mut live = Live::new(rx, sources);
-    live.name_node(&node);
+    live.set_node_name(&node);
     Ok(Observed { live, looked, plugin, node, logs })
 }
 
@@ -199,7 +202,7 @@ fn looked(plan: &Plan) -> Vec<Looked> {
 }
 
 /// What this process runs with, as `doctor` shows it.
-fn priority(guest: &Guest) -> Looked {
+fn priority(guest: &ProcessPriority) -> Looked {
     let one = |(place, value): (&str, &std::io::Result<i32>)| {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }

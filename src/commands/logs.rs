@@ -9,10 +9,10 @@ use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
 use crate::container_log::{Instance, LogLine, LogRequest, LogUpdate};
 use crate::observe::OpenLog;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
 use crate::text::Text;
-use crate::view::{Asked, LogChoice, Moment, first_choice, log_choices, log_commands, log_request};
+use crate::view::{Asked, LogChoice, NodeView, first_choice, log_choices, log_commands, log_request};
 
 /// Between two looks at what has come.
 const EVERY: Duration = Duration::from_millis(50);
@@ -42,15 +42,15 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
 }
 
 /// The log that is meant.
-fn asked(moment: &Moment, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
+fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
     let (namespace, name) = match Asked::read(&args.pod) {
         Asked::Pod(namespace, name) => (Some(namespace), name),
         Asked::Name(name) | Asked::Node(name) => (None, name),
     };
-    let is_it = |p: &&Placed| {
+    let is_it = |p: &&LocatedPod| {
         namespace.as_ref().is_none_or(|ns| p.facts.namespace == *ns.as_str()) && p.facts.name == *name.as_str()
     };
-    let found: Vec<&Placed> = moment.pods.iter().filter(is_it).collect();
+    let found: Vec<&LocatedPod> = moment.pods.iter().filter(is_it).collect();
     let placed = match found.as_slice() {
         [placed] => placed,
         [] => {

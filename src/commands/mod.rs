@@ -46,7 +46,7 @@ pub enum Outcome {
 
 /// Parses the arguments, runs the command, and says how it went.
 pub fn main() -> ExitCode {
-    if let Some(code) = guard::become_program() {
+    if let Some(code) = guard::exec_if_requested() {
         return code;
     }
     let cli = match Cli::try_parse() {
@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = run(&cli);
     // The sources' threads are left behind; what they started is not.
-    guard::end_all();
+    guard::kill_all();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),

@@ -5,7 +5,7 @@ use super::watch::Look;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{Detail, NoteNews, PodLines, node_change, notes, pod_change, pods_json, pods_table, shown};
-use crate::view::{Changes, Filter, Moment, Sort, clock};
+use crate::view::{Changes, Filter, NodeView, Sort, clock};
 
 pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     let filter = Filter {
@@ -67,7 +67,7 @@ fn detail(format: PodsFormat) -> Detail {
 }
 
 /// An empty table says nothing.
-fn none(args: &PodsArgs, moment: &Moment) {
+fn none(args: &PodsArgs, moment: &NodeView) {
     let failing = if args.failing { " failing or slow" } else { "" };
     let place = args.namespace.as_ref().map(|ns| format!(" in namespace {ns}")).unwrap_or_default();
     let words = args.filter.as_ref().map(|words| format!(" that match {words:?}")).unwrap_or_default();

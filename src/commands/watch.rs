@@ -20,7 +20,7 @@ use crate::observation::Time;
 use crate::observe::guard;
 use crate::report::Looked;
 use crate::session::Session;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Changes that come within this time are told together, so that a burst costs one moment.
 const TOGETHER: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ pub struct Look<'a> {
     /// How the node was found; empty for an input.
     pub looked: &'a [Looked],
     /// The moment.
-    pub moment: &'a Moment,
+    pub moment: &'a NodeView,
     /// It is of an input and not of now, so that its time must be told.
     pub past: bool,
 }
@@ -123,7 +123,7 @@ fn end(stop: &AtomicBool, main: &Thread) {
     stop.store(true, Ordering::Release);
     main.unpark();
     thread::sleep(LAST_RESORT);
-    guard::end_all();
+    guard::kill_all();
     process::exit(0);
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{DecodeError, go_duration};
+use super::DecodeError;
 use crate::observation::KubeletConfig;
 use crate::text::Text;
+use crate::time::parse_duration_seconds;
 
 /// Settings that are kept as text; none of them is a secret or names a file with one.
 const KEPT: &[&str] = &[
@@ -73,7 +74,7 @@ pub fn kubelet_config(json: &str) -> Result<KubeletConfig, DecodeError> {
         return Err(DecodeError::Shape("not a page of /configz"));
     };
     let of = |name: &str| config.get(name).unwrap_or(&Value::Null);
-    let seconds = |value: &Value| value.as_str().and_then(go_duration);
+    let seconds = |value: &Value| value.as_str().and_then(parse_duration_seconds);
     Ok(KubeletConfig {
         max_container_restart_period: seconds(&of("crashLoopBackOff")["maxContainerRestartPeriod"]),
         serialize_image_pulls: of("serializeImagePulls").as_bool(),

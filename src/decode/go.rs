@@ -1,5 +1,4 @@
-//! Owns what Go prints: quoted strings (`strconv.Quote`) and durations (`time.Duration.String`).
-//! It must not know which program printed them.
+//! Strings as Go quotes them (`strconv.Quote`).
 
 /// Reads a Go-quoted string at the beginning of `s`; returns it and what follows the closing quote.
 pub fn go_unquote(s: &str) -> Option<(String, &str)> {
@@ -44,39 +43,6 @@ fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Seconds of a Go duration such as `1h2m3.5s`, `250ms` or `0s`.
-pub fn go_duration(s: &str) -> Option<f64> {
-    let (sign, mut rest) = match s.strip_prefix('-') {
-        Some(rest) => (-1.0, rest),
-        None => (1.0, s),
-    };
-    if rest == "0" {
-        return Some(0.0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(digits);
-        let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit_len);
-        let scale = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        total += number.parse::<f64>().ok()? * scale;
-        rest = tail;
-    }
-    Some(sign * total).filter(|s| s.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,25 +55,6 @@ mod tests {
         assert_eq!(ok(r#""\xff""#), Some(("\u{fffd}".into(), String::new())));
         for bad in ["", "a", "\"a", r#""\"#, r#""\u12"#, r#""\xzz""#] {
             assert_eq!(ok(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn durations() {
-        for (text, seconds) in [
-            ("0s", 0.0),
-            ("0", 0.0),
-            ("5m0s", 300.0),
-            ("1h2m3.5s", 3723.5),
-            ("250ms", 0.25),
-            ("1.5µs", 1.5e-6),
-            ("-10s", -10.0),
-            ("1.701633604s", 1.701633604),
-        ] {
-            assert!((go_duration(text).unwrap() - seconds).abs() < 1e-12, "{text}");
-        }
-        for bad in ["", "-", "5", "s", "1x", "1..2s", "5m0"] {
-            assert_eq!(go_duration(bad), None, "{bad}");
         }
     }
 }

@@ -4,10 +4,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::joined;
 use super::klog::{Record, Severity};
-use super::{go_duration, joined};
 use crate::observation::{LogEntry, LogKind};
 use crate::text::Text;
+use crate::time::parse_duration_seconds;
 
 /// The entries of one record: several for a `SyncLoop ADD` of several pods, none for a line of level I that means nothing.
 pub fn kubelet_entries(record: &Record) -> Vec<LogEntry> {
@@ -104,9 +105,9 @@ fn entry(record: &Record, pod: Text, uid: Text, what: LogKind) -> LogEntry {
 }
 
 fn startup(record: &Record) -> Option<LogKind> {
-    let e2e_s = go_duration(record.value("podStartE2EDuration"))?;
+    let e2e_s = parse_duration_seconds(record.value("podStartE2EDuration"))?;
     let slo = record.value("podStartSLOduration");
-    let slo_s = slo.parse().ok().or_else(|| go_duration(slo)).filter(|s: &f64| s.is_finite())?;
+    let slo_s = slo.parse().ok().or_else(|| parse_duration_seconds(slo)).filter(|s: &f64| s.is_finite())?;
     Some(LogKind::Startup { e2e_s, slo_s })
 }
 

@@ -1,12 +1,8 @@
-//! Owns the way from foreign formats to observation values: pages, log lines, tool output, each format in its own file.
-//! It must not do I/O, read the clock, or keep anything that the observation types have no field for.
+//! Decoders of foreign formats, one file each: text or JSON in, observation values out. No I/O and no clock.
 
 mod configz;
+mod cri_details;
 mod cri_log;
-mod crictl;
-mod crictl_images;
-mod crictl_info;
-mod ctr_active;
 mod failure;
 mod go;
 mod health;
@@ -15,51 +11,53 @@ mod kernel;
 mod klog;
 mod kube;
 mod kubelet_log;
+#[cfg(feature = "lab-formats")]
+mod lab;
 mod logfmt;
 mod manifest;
-mod otlp;
 mod plain_line;
 mod prometheus;
 mod vitals;
 
 pub use configz::kubelet_config;
+pub use cri_details::{ContainerDetails, SandboxDetails};
 pub use cri_log::{LogDecoder, LogForm, cri_log, first_begin};
-pub use crictl::{ContainerDetails, SandboxDetails, container_details, containers, sandbox_details, sandboxes};
-pub use crictl_images::{image_fs, images};
-pub use crictl_info::runtime_status;
-pub use ctr_active::active_ingests;
 pub use failure::{failure, failure_kind};
-pub use go::{go_duration, go_unquote};
-pub use health::{health_answer, health_response};
+pub use go::go_unquote;
+pub use health::health_answer;
 pub use items::{Item, ListHead, ListMeta, ListSplitter, MAX_ITEM};
 pub use kernel::{kernel_entry, kernel_line};
 pub use klog::{Joiner, Record, Severity, klog};
 pub use kube::{Object, WatchEvent, item, objects, watch_event};
 pub use kubelet_log::{every_kubelet_entry, kubelet_entries};
+#[cfg(feature = "lab-formats")]
+pub use lab::{
+    active_ingests, container_details, containers, health_response, image_fs, images, runtime_status, sandbox_details,
+    sandboxes, spans,
+};
 pub use logfmt::{RuntimeLine, every_runtime_entry, runtime_line};
 pub use manifest::{Manifest, manifest};
-pub use otlp::spans;
 pub use plain_line::{PlainLine, plain_line};
 pub use prometheus::{ScrapeBuilder, scrape};
 pub use vitals::{counter, cpu_ticks, memory_info, pressure, threads};
 
 use serde::{Deserialize, Deserializer};
 
-/// Why a foreign text could not be read. Never quotes it: it may hold what must not be shown.
+/// Why a foreign text could not be decoded. Never quotes the text, which can contain secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Not JSON, or JSON of another shape.
-    #[error("not the JSON expected here (line {line}, column {column})")]
+    /// Not JSON, or JSON with other fields or types.
+    #[error("not valid JSON of this kind (line {line}, column {column})")]
     Json {
-        /// Line of the text, from 1.
+        /// Line of the text, starting at 1.
         line: usize,
-        /// Column of the line, from 1.
+        /// Column of the line, starting at 1.
         column: usize,
     },
-    /// It would take more memory than a single object may.
-    #[error("an object too large to be read")]
+    /// An object above the size limit.
+    #[error("object above the size limit")]
     TooLarge,
-    /// Readable, and not what was looked for.
+    /// Valid, but of another kind; the text names what was expected.
     #[error("{0}")]
     Shape(&'static str),
 }
@@ -70,12 +68,12 @@ impl From<serde_json::Error> for DecodeError {
     }
 }
 
-/// Accepts `null` where a value or a list is meant: Go encodes empty slices so.
+/// Reads `null` as the default value: Go encodes empty slices as `null`.
 fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
 
-/// `message: error`, or the one of them that is not empty.
+/// `message: error`, or only the one that is not empty.
 fn joined(message: &str, error: &str) -> String {
     match (message.is_empty(), error.is_empty()) {
         (_, true) => message.to_owned(),
@@ -90,11 +88,18 @@ mod tests {
     use crate::observation::Time;
     use proptest::prelude::*;
 
-    fn everything(raw: &str) {
+    fn decode_all(raw: &str) {
         let at = Time::from_timestamp(1_795_951_277, 0).unwrap();
         let _ = (kubelet_config(raw), containers(raw), sandboxes(raw), container_details(raw), sandbox_details(raw));
-        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw), go_duration(raw));
-        let _ = (go_unquote(raw), health_answer(raw), health_response(raw), objects(raw), watch_event(raw));
+        let _ = (runtime_status(Some(raw), Some(raw)), active_ingests(raw, at), failure("x", raw));
+        let _ = (
+            crate::time::parse_duration_seconds(raw),
+            go_unquote(raw),
+            health_answer(raw),
+            health_response(raw),
+            objects(raw),
+            watch_event(raw),
+        );
         let _ = (images(raw), image_fs(raw));
         let _ = (runtime_line(raw), spans(raw), scrape(raw), kernel_line(raw, at), plain_line(raw, at));
         let mut joiner = Joiner::default();
@@ -111,21 +116,21 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_text_never_panics(raw in "\\PC{0,200}") {
-            everything(&raw);
+            decode_all(&raw);
         }
 
         #[test]
         fn arbitrary_bytes_never_panic(raw in proptest::collection::vec(any::<u8>(), 0..300)) {
-            everything(&String::from_utf8_lossy(&raw));
+            decode_all(&String::from_utf8_lossy(&raw));
         }
 
         #[test]
-        fn almost_right_text_never_panics(raw in
+        fn almost_valid_text_never_panics(raw in
             "(I1129 12:38:26\\.8284(99|x)   5 a\\.go:1\\] )?[\"\\\\xu0-9{}\\[\\]<>=a-zé\n\t ,:;(_)'.+-]{0,60}\
              |[a-z_]{1,8}\\{[a-z]=\"[\\\\\"né}]{0,6}\"?\\}? [0-9eE+.NaInf-]{0,6}\
              |\\{\"(ts|msg|items|status|createdAt)\":[0-9\\[{\"}\\]:a-z,.-]{0,30}\
              |REF SIZE AGE\n[a-z]{1,4}\t[0-9.]{1,30}[kKMGTiB]{0,3}\t[A-Za-z0-9 ]{0,20}") {
-            everything(&raw);
+            decode_all(&raw);
         }
     }
 }

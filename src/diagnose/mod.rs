@@ -21,7 +21,7 @@ pub use vars::signal_name;
 use crate::model::Snapshot;
 use crate::objects::Condition;
 use crate::observation::{Source, Time};
-use crate::pipeline::{Evidence, Placed, Stage, StageState};
+use crate::pipeline::{Evidence, LocatedPod, Stage, StageState};
 use crate::runbook::{Confidence, Kind, Place, Runbook, Severity, Signal, Vars};
 use crate::text::Text;
 use crate::time::TimeDelta;
@@ -60,37 +60,38 @@ pub struct Doctor<'a> {
 impl Doctor<'_> {
     /// When waiting alone changes what is to be said: a number of seconds that a rule asks for, the end of our patience, the
     /// moment from which a restart is history.
-    fn holds_until(&self, placed: &Placed, signals: &[Signal]) -> Option<Time> {
+    fn holds_until(&self, placed: &LocatedPod, signals: &[Signal]) -> Option<Time> {
         let crossings = signals.iter().filter_map(|s| {
             let lasted = s.code.filter(|_| matches!(s.kind, Kind::Place | Kind::Watched))?;
             let next = self.book.next_threshold(s.kind, lasted)?;
             Some(self.now + TimeDelta::seconds(next.saturating_sub(lasted)))
         });
-        let patience = placed.place.since.map(|since| since + TimeDelta::seconds(PATIENCE_S + 1));
-        let exits = placed.place.containers.iter().filter_map(|c| c.last_exit.as_ref()?.2);
+        let patience = placed.position.since.map(|since| since + TimeDelta::seconds(PATIENCE_S + 1));
+        let exits = placed.position.containers.iter().filter_map(|c| c.last_exit.as_ref()?.2);
         let history = exits.map(|at| at + TimeDelta::seconds(UNSTEADY_S));
         crossings.chain(patience).chain(history).filter(|at| *at > self.now).min()
     }
 
     /// Why a pod stands where it stands.
-    pub fn pod(&self, placed: &Placed) -> Diagnosis {
+    pub fn pod(&self, placed: &LocatedPod) -> Diagnosis {
         let signals = extract::of_pod(placed, self.snapshot, self.now);
         let unit = self.runtime_unit();
-        let stage = placed.place.stage;
+        let stage = placed.position.stage;
         let worked_out = self.worked_out(placed);
         let vars = |container: &str| {
             let mut vars = worked_out.clone();
             vars.extend(vars::of_pod(placed, container, unit, self.now));
             vars
         };
-        let bench = Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.place.next, of_node: false };
-        let well = stage == Stage::Running && matches!(placed.place.state, StageState::Active | StageState::Done);
+        let bench =
+            Bench { book: self.book, stage: Some(stage), vars: &vars, next: placed.position.next, of_node: false };
+        let well = stage == Stage::Running && matches!(placed.position.state, StageState::Active | StageState::Done);
         let findings = told(judge(&bench, &signals), well);
         if !findings.is_empty() {
             let holds_until = self.holds_until(placed, &signals);
             return Diagnosis { findings, signals, holds_until };
         }
-        let place = &placed.place;
+        let place = &placed.position;
         let waited = place.since.map_or(0, |since| (self.now - since).num_seconds());
         let moving = !matches!(place.state, StageState::Failed | StageState::Unknown) && waited <= PATIENCE_S;
         let cause = if well {
@@ -108,12 +109,12 @@ impl Doctor<'_> {
     }
 
     /// Names that the pod's own facts do not hold: what it is short of, who holds its name, where it is.
-    fn worked_out(&self, placed: &Placed) -> Vars {
+    fn worked_out(&self, placed: &LocatedPod) -> Vars {
         let mut vars = Vars::new();
         for (name, sentence) in shortage::shortages(placed, self.snapshot) {
             vars.insert(name.to_owned(), sentence);
         }
-        if placed.place.stage < Stage::Start {
+        if placed.position.stage < Stage::Start {
             vars.extend(vars::held_by(&placed.facts).map(|holder| ("held_by".to_owned(), holder)));
         }
         let here = self.snapshot.node_name();

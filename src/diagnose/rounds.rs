@@ -9,7 +9,7 @@ use super::{Doctor, HEALTHY, extract};
 use crate::model::Snapshot;
 use crate::objects::{Event, Node};
 use crate::observation::Time;
-use crate::pipeline::{Placed, Placer, Stage};
+use crate::pipeline::{LocatedPod, PodLocator, Stage};
 use crate::runbook::{Confidence, Runbook};
 use crate::text::Text;
 
@@ -20,7 +20,7 @@ const NODE_EVERY_MS: i64 = 1000;
 const PULLS_EVERY_MS: i64 = 5000;
 
 struct Kept {
-    pod: Placed,
+    pod: LocatedPod,
     around: Around,
     made: Time,
     diagnosis: Arc<Diagnosis>,
@@ -39,7 +39,7 @@ enum Around {
 impl Around {
     fn of(stage: Stage, snapshot: &Snapshot, pulls: u64) -> Self {
         match stage {
-            Stage::Scheduling => Self::Elsewhere(snapshot.events_elsewhere.clone()),
+            Stage::Scheduling => Self::Elsewhere(snapshot.other_events.clone()),
             Stage::Image => Self::Pulls(pulls),
             Stage::Terminating => Self::Nodes(snapshot.nodes.clone()),
             _ => Self::Nothing,
@@ -50,7 +50,7 @@ impl Around {
     fn is_unchanged(&self, snapshot: &Snapshot, pulls: u64, age: i64) -> bool {
         match self {
             Self::Nothing => true,
-            Self::Elsewhere(events) => Arc::ptr_eq(events, &snapshot.events_elsewhere),
+            Self::Elsewhere(events) => Arc::ptr_eq(events, &snapshot.other_events),
             Self::Pulls(before) => *before == pulls || (0..PULLS_EVERY_MS).contains(&age),
             Self::Nodes(nodes) => {
                 let same = nodes.iter().zip(&snapshot.nodes).all(|(a, b)| Arc::ptr_eq(a, b));
@@ -64,7 +64,7 @@ impl Around {
 #[derive(Default)]
 pub struct Rounds {
     /// Where the pods stand.
-    pub placer: Placer,
+    pub placer: PodLocator,
     book: Option<Arc<Runbook>>,
     kept: BTreeMap<Text, Kept>,
     node: Option<(Time, Arc<Diagnosis>)>,
@@ -103,18 +103,18 @@ impl Rounds {
     }
 
     /// Diagnoses what changed since the last round.
-    pub fn make(&mut self, placed: &[Placed], snapshot: &Snapshot, now: Time) -> Found {
+    pub fn make(&mut self, placed: &[LocatedPod], snapshot: &Snapshot, now: Time) -> Found {
         let book = self.book.clone();
         let doctor = Doctor { book: book.as_deref().unwrap_or_else(|| Runbook::builtin()), snapshot, now };
         self.kept.retain(|key, _| snapshot.pods.contains_key(key));
         let mut until: Option<Time> = None;
         let mut pods = BTreeMap::new();
-        let pulls = if placed.iter().any(|p| p.place.stage == Stage::Image) { extract::pulls(snapshot) } else { 0 };
+        let pulls = if placed.iter().any(|p| p.position.stage == Stage::Image) { extract::pulls(snapshot) } else { 0 };
         for pod in placed {
             let key = &pod.facts.key;
             let still = self.kept.get(key).filter(|kept| {
                 Arc::ptr_eq(&kept.pod.facts, &pod.facts)
-                    && Arc::ptr_eq(&kept.pod.place, &pod.place)
+                    && Arc::ptr_eq(&kept.pod.position, &pod.position)
                     && kept.around.is_unchanged(snapshot, pulls, (now - kept.made).num_milliseconds())
                     && kept.made <= now
                     && kept.diagnosis.holds_until.is_none_or(|at| now < at)
@@ -127,7 +127,7 @@ impl Rounds {
                     let diagnosis = Arc::new(made);
                     let kept = Kept {
                         pod: pod.clone(),
-                        around: Around::of(pod.place.stage, snapshot, pulls),
+                        around: Around::of(pod.position.stage, snapshot, pulls),
                         made: now,
                         diagnosis: diagnosis.clone(),
                     };
@@ -186,7 +186,7 @@ mod tests {
         let mut rounds = Rounds::default();
         let mut round = |node: &mut Fixture| {
             let (snapshot, now) = (node.snapshot(), node.at);
-            let placed = rounds.placer.place_all(&snapshot, now);
+            let placed = rounds.placer.locate_all(&snapshot, now);
             rounds.make(&placed, &snapshot, now)
         };
         let before = round(&mut node);
@@ -214,8 +214,8 @@ mod tests {
             let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
             node.say(Source::RuntimeLog, Fact::Log(Box::new(entry)));
             let (snapshot, now) = (node.snapshot(), node.at);
-            let placed = rounds.placer.place_all(&snapshot, now);
-            assert_eq!(placed[0].place.stage, Stage::Image);
+            let placed = rounds.placer.locate_all(&snapshot, now);
+            assert_eq!(placed[0].position.stage, Stage::Image);
             rounds.make(&placed, &snapshot, now).pods["p"].clone()
         };
         let first = says(&mut node, 0, "one line");

@@ -2,15 +2,15 @@
 //! It must not reckon where nodes are hidden from us: then the scheduler's own count is all there is.
 
 use crate::model::requests::requests;
-use crate::model::{NodeRoom, Snapshot};
+use crate::model::{NodeCapacity, Snapshot};
 use crate::objects::{Quantity, Resource};
-use crate::pipeline::{Placed, Stage};
+use crate::pipeline::{LocatedPod, Stage};
 
 use super::scheduler::split;
 
 /// For each resource that no open node has enough of, the name of its place in the runbook's texts and a sentence.
-pub(super) fn shortages(placed: &Placed, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
-    let Some(pod) = placed.facts.object().filter(|_| placed.place.stage == Stage::Scheduling) else {
+pub(super) fn shortages(placed: &LocatedPod, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let Some(pod) = placed.facts.object().filter(|_| placed.position.stage == Stage::Scheduling) else {
         return Vec::new();
     };
     let event = placed.facts.event(&["FailedScheduling"]).map(|e| split(&e.message));
@@ -22,7 +22,7 @@ pub(super) fn shortages(placed: &Placed, snapshot: &Snapshot) -> Vec<(&'static s
     }
     let mut asked = requests(&pod.spec);
     asked.set(Resource::Pods, Quantity::whole(1));
-    let rooms = snapshot.rooms();
+    let rooms = snapshot.node_capacities();
     asked.iter().filter_map(|(resource, asks)| Some((place(resource), sentence(resource, asks, rooms)?))).collect()
 }
 
@@ -36,9 +36,9 @@ fn place(resource: &Resource) -> &'static str {
     }
 }
 
-fn sentence(resource: &Resource, asks: Quantity, rooms: &[NodeRoom]) -> Option<String> {
-    let open: Vec<&NodeRoom> = rooms.iter().filter(|room| !room.closed).collect();
-    let left = |room: &NodeRoom| room.left.get(resource).unwrap_or_default();
+fn sentence(resource: &Resource, asks: Quantity, rooms: &[NodeCapacity]) -> Option<String> {
+    let open: Vec<&NodeCapacity> = rooms.iter().filter(|room| !room.closed).collect();
+    let left = |room: &NodeCapacity| room.left.get(resource).unwrap_or_default();
     let freest = open.iter().max_by_key(|room| left(room))?;
     if left(freest) >= asks {
         return None;
@@ -86,7 +86,7 @@ mod tests {
         known.list(Source::ApiNode, nodes);
         known.list(Source::ApiPods, pods);
         let snapshot = known.snapshot();
-        let placed = crate::pipeline::Placer::default().place_all(&snapshot, known.at);
+        let placed = crate::pipeline::PodLocator::default().locate_all(&snapshot, known.at);
         shortages(placed.iter().find(|p| p.facts.name == "big").unwrap(), &snapshot)
     }
 

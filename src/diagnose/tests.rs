@@ -19,7 +19,7 @@ fn pod(status: Value) -> Fact {
 fn causes(node: &mut Node) -> Vec<String> {
     let (snapshot, now) = (node.snapshot(), node.at);
     let mut rounds = Rounds::default();
-    let placed = rounds.placer.place_all(&snapshot, now);
+    let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     found.pods["u"].findings.iter().map(|f| f.cause.to_string()).collect()
 }
@@ -90,7 +90,7 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
     }
     let (snapshot, now) = (node.snapshot(), node.at);
     let mut rounds = Rounds::default();
-    let placed = rounds.placer.place_all(&snapshot, now);
+    let placed = rounds.placer.locate_all(&snapshot, now);
     let found = rounds.make(&placed, &snapshot, now);
     let evidence = &found.pods["u"].findings[0].evidence;
     let words: Vec<&str> =

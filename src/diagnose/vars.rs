@@ -3,12 +3,12 @@
 
 use crate::model::{PodFacts, bare_id};
 use crate::observation::Time;
-use crate::pipeline::{Placed, human_duration};
+use crate::pipeline::{LocatedPod, human_duration};
 use crate::runbook::Vars;
 
 /// The names of a pod, with `container` as the one in question.
-pub(super) fn of_pod(placed: &Placed, container: &str, runtime_unit: &str, now: Time) -> Vars {
-    let (facts, place) = (&placed.facts, &placed.place);
+pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, now: Time) -> Vars {
+    let (facts, place) = (&placed.facts, &placed.position);
     let mut vars = Vars::new();
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -88,7 +88,7 @@ pub(super) fn held_by(facts: &PodFacts) -> Option<String> {
         let state = if s.ready { "ready" } else { "not ready" };
         return Some(format!("the sandbox of attempt {} ({state}, {id})", s.attempt));
     }
-    let unlisted = if facts.heard.cri { ", which the runtime does not list: it is still being made" } else { "" };
+    let unlisted = if facts.complete.cri { ", which the runtime does not list: it is still being made" } else { "" };
     Some(format!("{id}{unlisted}"))
 }
 

@@ -29,7 +29,8 @@ pub enum Alarm {
         in_flight: Option<Time>,
     },
     /// PLEG has not begun a relist for longer than its threshold.
-    PlegSilent {
+    #[serde(rename = "pleg-silent")]
+    PlegStale {
         /// Begin of the last relist that is known.
         last_seen: Time,
         /// When that was read: an older page says less.
@@ -51,7 +52,7 @@ impl Alarm {
     pub fn since(&self) -> Time {
         match self {
             Alarm::Unanswered { since, .. } | Alarm::PullStalled { since, .. } => *since,
-            Alarm::PlegSilent { last_seen, .. } => *last_seen,
+            Alarm::PlegStale { last_seen, .. } => *last_seen,
         }
     }
 }
@@ -70,7 +71,7 @@ impl Snapshot {
 
     /// The kubelet's health has had no answer for as long as makes an alarm, or has never had one and nobody listens there:
     /// what it would do next is not done.
-    pub fn kubelet_is_away(&self, now: Time) -> bool {
+    pub fn is_kubelet_unresponsive(&self, now: Time) -> bool {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
@@ -106,7 +107,7 @@ impl Snapshot {
             }
         }
         if let Some(last_seen) = self.kubelet.last_seen() {
-            let alarm = Alarm::PlegSilent { last_seen, as_of: self.kubelet.scraped_at() };
+            let alarm = Alarm::PlegStale { last_seen, as_of: self.kubelet.scraped_at() };
             out.push((last_seen + self.kubelet.relist_threshold(), alarm));
         }
         for pull in &self.pulls {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Listing, Model, SourceFacts, Trail};
+use super::{ContainerHistory, Model, ObjectStore, SourceFacts};
 use crate::objects::{Event, Pod};
 use crate::observation::{Container, Fact, Observation, Sandbox, Source, Stamp, StaticPod};
 use crate::text::Text;
@@ -178,7 +178,7 @@ impl Model {
     }
 
     fn epoch_end(&mut self, stamp: &Stamp) {
-        let heard = self.heard();
+        let complete = self.complete_sources();
         let listed = |model: &Self| (model.api_pods.is_complete(), model.kubelet_pods.is_complete());
         let before = listed(self);
         match stamp.source {
@@ -208,13 +208,13 @@ impl Model {
             _ => {}
         }
         // The first full listing of a source gives absence a meaning, for every pod.
-        if heard != self.heard() || before != listed(self) {
+        if complete != self.complete_sources() || before != listed(self) {
             self.mark_all();
         }
     }
 
     /// What a source lists of pods, and their trails.
-    fn pods_of(&mut self, source: Source) -> (&mut Listing<Pod>, &mut BTreeMap<Text, Trail>) {
+    fn pods_of(&mut self, source: Source) -> (&mut ObjectStore<Pod>, &mut BTreeMap<Text, ContainerHistory>) {
         match source {
             Source::KubeletPods => (&mut self.kubelet_pods, &mut self.kubelet_trails),
             Source::ApiUnbound => (&mut self.unbound_pods, &mut self.unbound_trails),

@@ -10,7 +10,7 @@ use crate::objects::{Event, Node};
 use crate::text::Text;
 
 impl Model {
-    pub(super) fn events_elsewhere(&mut self) -> Arc<Vec<Arc<Event>>> {
+    pub(super) fn other_events(&mut self) -> Arc<Vec<Arc<Event>>> {
         let events = &self.events;
         let made = self.index.elsewhere.get_or_insert_with(|| {
             let elsewhere = events.iter().map(|(_, held)| held.value.clone()).filter(|e| is_elsewhere(e));
@@ -19,7 +19,7 @@ impl Model {
         made.clone()
     }
 
-    pub(super) fn events_of_absent(&mut self) -> Arc<Vec<Arc<Event>>> {
+    pub(super) fn events_of_unknown_pods(&mut self) -> Arc<Vec<Arc<Event>>> {
         if !self.named.is_empty() {
             return Arc::default();
         }

@@ -7,7 +7,7 @@ use crate::observation::{Bucket, Histogram};
 
 /// What happened between two scrapes of one histogram.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delta {
+pub struct HistogramDelta {
     buckets: Vec<Bucket>,
     /// Observations.
     pub count: u64,
@@ -24,9 +24,9 @@ pub struct Quantile {
     pub at_least: bool,
 }
 
-impl Delta {
+impl HistogramDelta {
     /// The difference `now - before`; None when a counter went backwards, which is a restart of the process.
-    pub fn between(before: &Histogram, now: &Histogram) -> Option<Delta> {
+    pub fn between(before: &Histogram, now: &Histogram) -> Option<HistogramDelta> {
         let count = now.count.checked_sub(before.count)?;
         let mut buckets = Vec::with_capacity(now.buckets.len());
         for bucket in &now.buckets {
@@ -34,7 +34,7 @@ impl Delta {
             buckets.push(Bucket(bucket.0, bucket.1.checked_sub(old)?));
         }
         // A sum of durations only shrinks by rounding.
-        Some(Delta { buckets, count, sum: (now.sum - before.sum).max(0.0) })
+        Some(HistogramDelta { buckets, count, sum: (now.sum - before.sum).max(0.0) })
     }
 
     /// Mean in seconds; None when nothing was observed.
@@ -84,7 +84,8 @@ mod tests {
     fn quantiles_worked_by_hand() {
         // 10 observations: 4 up to 0.1 s, 4 more up to 0.5 s, 2 above.
         let delta =
-            Delta::between(&Histogram::default(), &histogram(&[(0.1, 4), (0.5, 8), (1.0, 8)], 10, 30.0)).unwrap();
+            HistogramDelta::between(&Histogram::default(), &histogram(&[(0.1, 4), (0.5, 8), (1.0, 8)], 10, 30.0))
+                .unwrap();
         let value = |q| delta.quantile(q).unwrap();
         // rank 2 of 4 in (0, 0.1]: half way.
         assert!((value(0.2).seconds - 0.05).abs() < 1e-12);
@@ -102,7 +103,7 @@ mod tests {
     fn only_what_happened_between_two_scrapes_counts() {
         let before = histogram(&[(0.1, 100), (1.0, 100)], 100, 5.0);
         let now = histogram(&[(0.1, 100), (1.0, 103)], 103, 6.5);
-        let delta = Delta::between(&before, &now).unwrap();
+        let delta = HistogramDelta::between(&before, &now).unwrap();
         assert_eq!((delta.count, delta.mean()), (3, Some(0.5)));
         // All three in (0.1, 1]: the median is the middle of that bucket.
         assert!((delta.quantile(0.5).unwrap().seconds - 0.55).abs() < 1e-12);
@@ -111,8 +112,8 @@ mod tests {
     #[test]
     fn backwards_is_a_restart_and_nothing_is_no_quantile() {
         let big = histogram(&[(1.0, 9)], 9, 1.0);
-        assert_eq!(Delta::between(&big, &histogram(&[(1.0, 2)], 2, 0.1)), None);
-        let none = Delta::between(&big, &big).unwrap();
+        assert_eq!(HistogramDelta::between(&big, &histogram(&[(1.0, 2)], 2, 0.1)), None);
+        let none = HistogramDelta::between(&big, &big).unwrap();
         assert_eq!((none.quantile(0.5), none.mean()), (None, None));
     }
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::disk::{is_of_file, key_of_file};
+use super::container_history::merged_exits;
 use super::pod::{PodFacts, Refs, runtime_uid};
-use super::trail::merged_exits;
-use super::{Heard, Index, Model, Rooms, Snapshot};
+use super::pods_on_disk::{is_of_file, key_of_file};
+use super::{CompleteSources, Index, Model, NodeCapacities, Snapshot};
 use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_ONE, RUNTIME_CONTAINERS, SANDBOXES};
 use crate::objects::{Lease, LeftOut, Node, Pod};
 use crate::observation::{Source, Time};
@@ -18,25 +18,25 @@ impl Model {
     pub fn snapshot(&mut self) -> Snapshot {
         self.join();
         let node = self.nodes.iter().next().map(|(_, held)| held.value.clone());
-        let events_elsewhere = self.events_elsewhere();
+        let other_events = self.other_events();
         Snapshot {
             named: self.named.clone(),
             pods: self.index.pods.clone(),
             sources: self.sources.clone(),
-            first_lists: self.first_lists(),
+            initial_lists: self.initial_lists(),
             lease: self.lease_of(node.as_deref()),
             node_events: match node.as_deref() {
                 Some(node) => self.events_about_node(node),
                 // Without the object every event about a node is taken to be about this one.
                 None => {
-                    let of_nodes = events_elsewhere.iter().filter(|e| e.involved_object.kind == "Node");
+                    let of_nodes = other_events.iter().filter(|e| e.involved_object.kind == "Node");
                     of_nodes.take(EVENTS_OF_NODE).cloned().collect()
                 }
             },
             node,
             nodes: self.nodes.iter().map(|(_, held)| held.value.clone()).collect(),
-            events_elsewhere,
-            events_of_absent: self.events_of_absent(),
+            other_events,
+            events_of_unknown_pods: self.events_of_unknown_pods(),
             lines: self.logs.lines.clone(),
             pod_lines: self.logs.pod_lines.clone(),
             kubelet: self.kubelet.clone(),
@@ -50,13 +50,13 @@ impl Model {
             pulls: self.pulls.iter().map(|(_, held)| held.clone()).collect(),
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_trouble: self.logs.pleg_trouble.clone(),
-            rooms: Rooms::default(),
+            node_capacities: NodeCapacities::default(),
             newest: self.newest,
         }
     }
 
     /// The node is called so, whatever sources say.
-    pub fn name_node(&mut self, name: Text) {
+    pub fn set_node_name(&mut self, name: Text) {
         self.named = name;
     }
 
@@ -105,7 +105,7 @@ impl Model {
 
     /// The source has said what it had to say at first: of one that lists, a whole list. What it does not say until then
     /// is not absent.
-    pub fn has_begun(&self, source: Source) -> bool {
+    pub fn has_listed(&self, source: Source) -> bool {
         match source {
             Source::ApiPods => self.api_pods.is_complete(),
             Source::ApiUnbound => self.unbound_pods.is_complete(),
@@ -118,9 +118,9 @@ impl Model {
         }
     }
 
-    pub(super) fn heard(&self) -> Heard {
+    pub(super) fn complete_sources(&self) -> CompleteSources {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_whole());
-        Heard {
+        CompleteSources {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
             kubelet: self.kubelet_pods.is_complete() && live(Source::KubeletPods),
             events: self.events.is_complete() && live(Source::ApiEvents),
@@ -270,7 +270,7 @@ impl Model {
     fn facts(&self, key: &Text) -> Option<PodFacts> {
         let refs = self.index.refs.get(key).filter(|refs| !refs.is_empty())?;
         // A mirror pod that was made again has a new UID beside the old one for a moment: the newer one speaks.
-        let newest = |uids: &std::collections::BTreeSet<Text>, listing: &super::Listing<Pod>| {
+        let newest = |uids: &std::collections::BTreeSet<Text>, listing: &super::ObjectStore<Pod>| {
             let held = uids.iter().filter_map(|uid| listing.get(uid).map(|h| (uid.clone(), h.clone())));
             held.max_by_key(|(uid, h)| (h.value.metadata.creation_timestamp, uid.clone()))
         };
@@ -301,8 +301,8 @@ impl Model {
         if total > events.len() {
             more.push(LeftOut { what: "events", kept: events.len(), total: total as u64 });
         }
-        let trail = |found: &Option<(Text, super::Held<Pod>)>,
-                     trails: &std::collections::BTreeMap<Text, super::Trail>| {
+        let trail = |found: &Option<(Text, super::StoredObject<Pod>)>,
+                     trails: &std::collections::BTreeMap<Text, super::ContainerHistory>| {
             found.as_ref().and_then(|(uid, _)| trails.get(uid)).cloned()
         };
         let (api_trail, kubelet_trail) = (trail(&api, trails), trail(&kubelet, &self.kubelet_trails));
@@ -313,7 +313,7 @@ impl Model {
             log: self.logs.of(key, &full_name, created),
             spans: self.logs.spans_of(key),
             exits: merged_exits(api_trail.as_ref(), kubelet_trail.as_ref(), self.cri_trails.get(key)),
-            word_since: std::collections::BTreeMap::new(),
+            state_since: std::collections::BTreeMap::new(),
             first_ready: [&api_trail, &kubelet_trail].into_iter().flatten().filter_map(|t| t.first_ready).min(),
             api: api.map(|(_, held)| held),
             kubelet: kubelet.map(|(_, held)| held),
@@ -324,20 +324,20 @@ impl Model {
             sandboxes,
             containers,
             events,
-            heard: self.heard(),
+            complete: self.complete_sources(),
             more,
             by_container: std::collections::BTreeMap::new(),
         };
         facts.index();
-        let said = match facts.speaker() {
+        let said = match facts.object_source() {
             Source::ApiPods => api_trail,
             _ => kubelet_trail,
         };
-        facts.word_since = facts
+        facts.state_since = facts
             .object()
             .into_iter()
             .flat_map(|pod| pod.status.all_containers())
-            .filter_map(|c| Some((c.name.clone(), said.as_ref()?.word_since(&c.name)?)))
+            .filter_map(|c| Some((c.name.clone(), said.as_ref()?.state_since(&c.name)?)))
             .collect();
         Some(facts)
     }

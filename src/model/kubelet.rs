@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Delta;
+use super::histogram::HistogramDelta;
 use crate::observation::{Histogram, KubeletConfig, OperationTotals, Scrape, Time};
 use crate::text::{Message, Text};
 
@@ -67,7 +67,7 @@ pub struct OperationWindow {
 
 /// How long pods took from their creation until they ran, pulls and init containers left out, since the kubelet started.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StartTimes {
+pub struct PodStartLatency {
     /// Pods.
     pub count: u64,
     /// Mean, seconds.
@@ -134,21 +134,21 @@ impl KubeletFacts {
     }
 
     /// Relists since the kubelet started: count and mean seconds.
-    pub fn relists_in_all(&self) -> Option<(u64, Option<f64>)> {
+    pub fn relist_totals(&self) -> Option<(u64, Option<f64>)> {
         let relist = self.last.as_ref()?.1.relist.as_ref()?;
         Some((relist.count, (relist.count > 0).then(|| relist.sum / relist.count as f64)))
     }
 
     /// Pods by the state of their worker, `lifecycle/config`.
-    pub fn working(&self) -> impl Iterator<Item = (&Text, &u64)> {
+    pub fn pod_workers(&self) -> impl Iterator<Item = (&Text, &u64)> {
         self.last.iter().flat_map(|(_, scrape)| &scrape.working)
     }
 
     /// How long pods took to start.
-    pub fn start_times(&self) -> Option<StartTimes> {
-        let all = Delta::between(&Histogram::default(), self.last.as_ref()?.1.start_sli.as_ref()?)?;
+    pub fn pod_start_latency(&self) -> Option<PodStartLatency> {
+        let all = HistogramDelta::between(&Histogram::default(), self.last.as_ref()?.1.start_sli.as_ref()?)?;
         let (p50, p99) = (quantile(&all, 0.5), quantile(&all, 0.99));
-        Some(StartTimes { count: all.count, mean: all.mean(), p50, p99 })
+        Some(PodStartLatency { count: all.count, mean: all.mean(), p50, p99 })
     }
 
     /// After how long without a relist PLEG counts as unhealthy.
@@ -169,14 +169,15 @@ fn is_restart(old: &Scrape, new: &Scrape) -> bool {
     later || fewer(&old.relist, &new.relist) || fewer(&old.interval, &new.interval)
 }
 
-fn quantile(delta: &Delta, q: f64) -> Option<(f64, bool)> {
+fn quantile(delta: &HistogramDelta, q: f64) -> Option<(f64, bool)> {
     delta.quantile(q).map(|v| (v.seconds, v.at_least))
 }
 
 fn relist_window(from: Time, to: Time, old: &Scrape, new: &Scrape) -> Option<RelistWindow> {
     let empty = Histogram::default();
-    let delta = Delta::between(old.relist.as_ref().unwrap_or(&empty), new.relist.as_ref()?)?;
-    let interval = new.interval.as_ref().and_then(|i| Delta::between(old.interval.as_ref().unwrap_or(&empty), i));
+    let delta = HistogramDelta::between(old.relist.as_ref().unwrap_or(&empty), new.relist.as_ref()?)?;
+    let interval =
+        new.interval.as_ref().and_then(|i| HistogramDelta::between(old.interval.as_ref().unwrap_or(&empty), i));
     Some(RelistWindow {
         from,
         to,
@@ -197,7 +198,7 @@ fn operation_windows(from: Time, to: Time, old: &Scrape, new: &Scrape) -> Vec<Op
     let old: &BTreeMap<_, _> = &old.operations;
     let window = |(name, now): (&Text, &OperationTotals)| {
         let before = old.get(name).unwrap_or(&none);
-        let delta = Delta::between(&before.duration, &now.duration)?;
+        let delta = HistogramDelta::between(&before.duration, &now.duration)?;
         Some(OperationWindow {
             name: name.clone(),
             calls: delta.count,

@@ -3,21 +3,21 @@
 
 mod alarms;
 mod apply;
-mod disk;
+mod container_history;
 mod event_limit;
 mod events;
-mod first;
 mod histogram;
+mod initial_list;
 mod join;
 mod kubelet;
 mod lines;
-mod listing;
 mod logs;
+mod node_capacity;
+mod object_store;
 mod pod;
+mod pods_on_disk;
 pub mod requests;
-mod room;
 mod sources;
-mod trail;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use alarms::{Alarm, CALL_STALLED_S, PULL_STALLED_S};
-pub use disk::Orphan;
+pub use container_history::{ContainerHistory, Exit, bare_id, never_ran, nonzero_time};
 pub use event_limit::EVENTS_KEPT;
-pub use first::FirstList;
-pub use histogram::{Delta, Quantile};
-pub use kubelet::{KubeletFacts, OperationWindow, RELIST_THRESHOLD_S, RelistWindow, StartTimes};
+pub use histogram::{HistogramDelta, Quantile};
+pub use initial_list::InitialList;
+pub use kubelet::{KubeletFacts, OperationWindow, PodStartLatency, RELIST_THRESHOLD_S, RelistWindow};
 pub use lines::{Line, Lines};
-pub use listing::{Held, Listing};
 pub use logs::{Logs, PodLog, PodSpans};
-pub use pod::{Heard, PodFacts, runtime_uid};
-pub use room::{NodeRoom, Rooms};
-pub use sources::{Calls, SourceFacts, Timing};
-pub use trail::{Exit, Trail, bare_id, never_ran, real};
+pub use node_capacity::{NodeCapacities, NodeCapacity};
+pub use object_store::{ObjectStore, StoredObject};
+pub use pod::{CompleteSources, PodFacts, runtime_uid};
+pub use pods_on_disk::OrphanedPodDir;
+pub use sources::{CallHistory, CallTiming, SourceFacts};
 
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{
@@ -51,25 +51,25 @@ use crate::text::{Message, Text};
 #[serde(default)]
 pub struct Model {
     sources: BTreeMap<Source, Arc<SourceFacts>>,
-    api_pods: Listing<Pod>,
-    unbound_pods: Listing<Pod>,
-    kubelet_pods: Listing<Pod>,
-    events: Listing<Event>,
-    nodes: Listing<Node>,
-    leases: Listing<Lease>,
-    sandboxes: Listing<Sandbox>,
-    containers: Listing<Container>,
-    pulls: Listing<Pull>,
-    images: Arc<Listing<Image>>,
+    api_pods: ObjectStore<Pod>,
+    unbound_pods: ObjectStore<Pod>,
+    kubelet_pods: ObjectStore<Pod>,
+    events: ObjectStore<Event>,
+    nodes: ObjectStore<Node>,
+    leases: ObjectStore<Lease>,
+    sandboxes: ObjectStore<Sandbox>,
+    containers: ObjectStore<Container>,
+    pulls: ObjectStore<Pull>,
+    images: Arc<ObjectStore<Image>>,
     image_fs: Option<Arc<ImageFs>>,
-    pod_dirs: Listing<PodDir>,
-    static_pods: Listing<StaticPod>,
-    certificates: Arc<Listing<Certificate>>,
-    usage: Arc<Listing<PodUsage>>,
-    api_trails: BTreeMap<Text, Trail>,
-    unbound_trails: BTreeMap<Text, Trail>,
-    kubelet_trails: BTreeMap<Text, Trail>,
-    cri_trails: BTreeMap<Text, Trail>,
+    pod_dirs: ObjectStore<PodDir>,
+    static_pods: ObjectStore<StaticPod>,
+    certificates: Arc<ObjectStore<Certificate>>,
+    usage: Arc<ObjectStore<PodUsage>>,
+    api_trails: BTreeMap<Text, ContainerHistory>,
+    unbound_trails: BTreeMap<Text, ContainerHistory>,
+    kubelet_trails: BTreeMap<Text, ContainerHistory>,
+    cri_trails: BTreeMap<Text, ContainerHistory>,
     logs: Logs,
     kubelet: Arc<KubeletFacts>,
     runtime: Option<Arc<RuntimeStatus>>,
@@ -130,7 +130,7 @@ struct Index {
     /// Joined pods by `namespace/name`.
     named: HashMap<Text, BTreeSet<Text>>,
     dirty: BTreeSet<Text>,
-    orphaned: Arc<BTreeMap<Text, Orphan>>,
+    orphaned: Arc<BTreeMap<Text, OrphanedPodDir>>,
     pods: Arc<BTreeMap<Text, Arc<PodFacts>>>,
 }
 
@@ -144,7 +144,7 @@ pub struct Snapshot {
     /// Every source that has said anything.
     pub sources: BTreeMap<Source, Arc<SourceFacts>>,
     /// Those of them whose first list is under way.
-    pub first_lists: BTreeMap<Source, FirstList>,
+    pub initial_lists: BTreeMap<Source, InitialList>,
     /// The node object.
     pub node: Option<Arc<Node>>,
     /// The node's lease.
@@ -152,10 +152,10 @@ pub struct Snapshot {
     /// Every node object that is known; more than one in an import.
     pub nodes: Vec<Arc<Node>>,
     /// Events about anything but pods, such as claims, owners and nodes, newest first.
-    pub events_elsewhere: Arc<Vec<Arc<Event>>>,
+    pub other_events: Arc<Vec<Arc<Event>>>,
     /// Events about pods that no source has as an object, newest first. Where a node is observed there are none: such pods are
     /// other nodes'.
-    pub events_of_absent: Arc<Vec<Arc<Event>>>,
+    pub events_of_unknown_pods: Arc<Vec<Arc<Event>>>,
     /// Log lines that name no pod.
     pub lines: Arc<Lines>,
     /// Log lines that name a pod, by `namespace/name` or UID.
@@ -167,18 +167,18 @@ pub struct Snapshot {
     /// systemd's word on kubelet and runtime, the boot, and what the machine has left.
     pub machine: Arc<MachineFacts>,
     /// The kubelet's certificates, by file.
-    pub certificates: Arc<Listing<Certificate>>,
+    pub certificates: Arc<ObjectStore<Certificate>>,
     /// What pods use, by UID.
-    pub usage: Arc<Listing<PodUsage>>,
+    pub usage: Arc<ObjectStore<PodUsage>>,
     /// The runtime's images, by id.
-    pub images: Arc<Listing<Image>>,
+    pub images: Arc<ObjectStore<Image>>,
     /// What they take, and where.
     pub image_fs: Option<Arc<ImageFs>>,
     /// Directories of the kubelet's for pods that the API server or the kubelet does not list, by UID: on their way out, or
     /// orphaned.
-    pub orphaned: Arc<BTreeMap<Text, Orphan>>,
+    pub orphaned: Arc<BTreeMap<Text, OrphanedPodDir>>,
     /// Ingests under way, and since when each has stood still.
-    pub pulls: Vec<Held<Pull>>,
+    pub pulls: Vec<StoredObject<Pull>>,
     /// Events about the node, newest first, [`EVENTS_OF_NODE`](crate::objects::limits::EVENTS_OF_NODE) at most.
     pub node_events: Vec<Arc<Event>>,
     /// When the sync loop last said that it skips its work, and why.
@@ -186,7 +186,7 @@ pub struct Snapshot {
     /// When PLEG last complained, and of what.
     pub pleg_trouble: Option<(Time, Message)>,
     /// What each known node has left, once somebody asks.
-    pub rooms: Rooms,
+    pub node_capacities: NodeCapacities,
     /// Wall time of the newest observation.
     pub newest: Option<Time>,
 }

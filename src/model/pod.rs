@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::container_history::Exit;
 use super::lines::{Line, Lines};
-use super::listing::Held;
 use super::logs::{PodLog, PodSpans};
-use super::trail::Exit;
+use super::object_store::StoredObject;
 use crate::objects::{Event, LeftOut, Pod};
 use crate::observation::{Container, PodDir, Sandbox, Source, StaticPod, Time};
 use crate::text::Text;
 
 /// Which sources are live and have said all they know, so that what they do not say is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct CompleteSources {
     /// Pods of the API server.
     pub api: bool,
     /// Pods of the kubelet.
@@ -35,9 +35,9 @@ pub struct PodFacts {
     /// Name.
     pub name: Text,
     /// The API server's word.
-    pub api: Option<Held<Pod>>,
+    pub api: Option<StoredObject<Pod>>,
     /// The kubelet's word (`/pods`).
-    pub kubelet: Option<Held<Pod>>,
+    pub kubelet: Option<StoredObject<Pod>>,
     /// The runtime's sandboxes, newest first, [`SANDBOXES`](crate::objects::limits::SANDBOXES) at most.
     pub sandboxes: Vec<Arc<Sandbox>>,
     /// The runtime's containers, newest first, [`RUNTIME_CONTAINERS`](crate::objects::limits::RUNTIME_CONTAINERS) at most.
@@ -47,7 +47,7 @@ pub struct PodFacts {
     /// Ends of its containers, oldest first.
     pub exits: Vec<Exit>,
     /// Since when the API server says a container's state word, by container.
-    pub word_since: BTreeMap<Text, Time>,
+    pub state_since: BTreeMap<Text, Time>,
     /// First time it was shown Ready.
     pub first_ready: Option<Time>,
     /// What the kubelet's log says of it.
@@ -61,7 +61,7 @@ pub struct PodFacts {
     /// The manifest of a static pod of its name.
     pub manifest: Option<Arc<StaticPod>>,
     /// Which sources have said all they know.
-    pub heard: Heard,
+    pub complete: CompleteSources,
     /// What of the above there is more of than is kept.
     pub(super) more: Vec<LeftOut>,
     /// Places in `containers`, `events` and `exits`, by container.
@@ -78,7 +78,7 @@ pub(super) struct OfContainer {
 
 impl PodFacts {
     /// A static pod of which only the manifest is known.
-    pub(super) fn of_manifest(key: Text, manifest: Arc<StaticPod>, heard: Heard) -> Self {
+    pub(super) fn of_manifest(key: Text, manifest: Arc<StaticPod>, complete: CompleteSources) -> Self {
         Self {
             key,
             namespace: manifest.namespace.clone(),
@@ -89,14 +89,14 @@ impl PodFacts {
             containers: Vec::new(),
             events: Vec::new(),
             exits: Vec::new(),
-            word_since: BTreeMap::new(),
+            state_since: BTreeMap::new(),
             first_ready: None,
             lines: Vec::new(),
             log: None,
             spans: None,
             dir: None,
             manifest: Some(manifest),
-            heard,
+            complete,
             more: Vec::new(),
             by_container: BTreeMap::new(),
         }
@@ -110,25 +110,25 @@ impl PodFacts {
 
     /// Spec and status, in the word of [`PodFacts::spoken`].
     pub fn object(&self) -> Option<&Arc<Pod>> {
-        self.spoken().map(|(_, held)| &held.value)
+        self.newest_object().map(|(_, held)| &held.value)
     }
 
     /// The pod object and whose it is: the API server's, else the kubelet's. The kubelet's pages come rarely: a pod that a
     /// live API server no longer has is gone, whatever the last page said; only a static pod lives without it. An API
     /// server that is away keeps what it said last while the kubelet goes on: then the later word is taken.
-    pub fn spoken(&self) -> Option<(Source, &Held<Pod>)> {
+    pub fn newest_object(&self) -> Option<(Source, &StoredObject<Pod>)> {
         let api = self.api.as_ref().map(|held| (Source::ApiPods, held));
-        let kubelet = self.kubelet.as_ref().filter(|_| !self.heard.api || self.is_static());
+        let kubelet = self.kubelet.as_ref().filter(|_| !self.complete.api || self.is_static());
         let kubelet = kubelet.map(|held| (Source::KubeletPods, held));
         match (api, kubelet) {
-            (Some((_, old)), Some(kubelet)) if !self.heard.api && kubelet.1.changed > old.changed => Some(kubelet),
+            (Some((_, old)), Some(kubelet)) if !self.complete.api && kubelet.1.changed > old.changed => Some(kubelet),
             _ => api.or(kubelet),
         }
     }
 
     /// Whose word the pod object is.
-    pub fn speaker(&self) -> Source {
-        self.spoken().map_or(Source::KubeletPods, |(source, _)| source)
+    pub fn object_source(&self) -> Source {
+        self.newest_object().map_or(Source::KubeletPods, |(source, _)| source)
     }
 
     /// The newest sandbox: the others are left-overs until the kubelet collects them.

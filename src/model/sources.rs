@@ -12,7 +12,7 @@ const CALLS_KEPT: usize = 450;
 
 /// One finished call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Timing {
+pub struct CallTiming {
     /// When it ended.
     pub at: Time,
     /// Microseconds it took.
@@ -23,16 +23,16 @@ pub struct Timing {
 
 /// One kind of timed call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Calls {
+pub struct CallHistory {
     /// When the call in flight began.
     pub in_flight: Option<Time>,
     /// Begin of the first call since which none has brought an answer.
     pub unanswered_since: Option<Time>,
     /// Finished calls, oldest first.
-    pub done: VecDeque<Timing>,
+    pub done: VecDeque<CallTiming>,
 }
 
-impl Calls {
+impl CallHistory {
     fn begin(&mut self, at: Time) {
         self.in_flight = Some(at);
         self.unanswered_since.get_or_insert(at);
@@ -46,7 +46,7 @@ impl Calls {
             self.unanswered_since =
                 Some(at - crate::time::TimeDelta::microseconds(i64::try_from(took_us).unwrap_or(i64::MAX)));
         }
-        self.done.push_back(Timing { at, took_us, ok });
+        self.done.push_back(CallTiming { at, took_us, ok });
         if self.done.len() > CALLS_KEPT {
             self.done.pop_front();
         }
@@ -79,7 +79,7 @@ pub struct SourceFacts {
     #[serde(default)]
     pub remaining: Option<u64>,
     /// Its timed calls.
-    pub calls: BTreeMap<Call, Calls>,
+    pub calls: BTreeMap<Call, CallHistory>,
     epoch: u32,
     seq: u64,
 }

@@ -13,7 +13,7 @@ pub struct Clock {
 
 impl Clock {
     /// Observing begins now.
-    pub fn begin() -> Self {
+    pub fn start() -> Self {
         Self { began: Instant::now() }
     }
 

@@ -11,13 +11,13 @@ pub use super::logs::fuzzing as logs;
 pub use super::machine::fuzzing as machine;
 
 use super::discover::{Credential, Env};
-use super::kubeconfig::{authorities, target};
+use super::kubeconfig::{authorities, read_target};
 
 /// A kubeconfig: which server and user it names, and the certificates of its CA.
 pub fn kubeconfig(path: &Path) {
     let credential = Credential::Kubeconfig(vec![path.to_owned()]);
     for context in [None, Some("c")] {
-        if let Ok(target) = target(&credential, context, &Env::new()) {
+        if let Ok(target) = read_target(&credential, context, &Env::new()) {
             let _ = authorities(&credential, &target.cluster);
         }
     }

@@ -17,13 +17,13 @@ use rustix::process::{Pid, Signal, getppid, kill_process_group, set_parent_proce
 use tokio::process::Command;
 
 /// The first argument that makes this program become another.
-const WORD: &str = "--become-program-of";
+const EXEC_ARGUMENT: &str = "--become-program-of";
 /// This program.
 const OWN: &str = "/proc/self/exe";
 /// Exit code of a shell for what cannot be run.
 const NOT_RUN: u8 = 126;
 
-/// This program knows [`WORD`]: its tests do not.
+/// This program knows [`EXEC_ARGUMENT`]: its tests do not.
 static KNOWS: AtomicBool = AtomicBool::new(false);
 
 /// A command that ends with this program. What it is given besides, its environment too, is the program's.
@@ -36,55 +36,55 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
         return Command::new(program);
     }
     let mut command = Command::new(OWN);
-    command.arg(WORD).arg(std::process::id().to_string()).arg(program);
+    command.arg(EXEC_ARGUMENT).arg(std::process::id().to_string()).arg(program);
     command
 }
 
 /// Becomes the program that the arguments name, if they are those of [`command`]; the exit code where that failed.
-pub fn become_program() -> Option<ExitCode> {
+pub fn exec_if_requested() -> Option<ExitCode> {
     KNOWS.store(true, Ordering::Release);
     let mut args = env::args_os().skip(1);
-    if args.next()? != WORD {
+    if args.next()? != EXEC_ARGUMENT {
         return None;
     }
-    let failed = begin(args.collect()).err()?;
+    let failed = exec_child(args.collect()).err()?;
     // Who reads it is the parent.
     _ = writeln!(io::stderr().lock(), "{failed}");
     Some(ExitCode::from(NOT_RUN))
 }
 
 /// The groups of the programs that run, each until its end was seen.
-static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// A program's group, which is killed when this is dropped or everything ends.
 #[derive(Debug)]
-pub(super) struct Group(i32);
+pub(super) struct ProcessGroup(i32);
 
-impl Group {
+impl ProcessGroup {
     /// The group that the program leads.
     pub fn led_by(id: u32) -> Option<Self> {
         let id = i32::try_from(id).ok().filter(|id| *id > 1)?;
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         Some(Self(id))
     }
 
     /// Its leader's end was seen: the number may be another's now.
     pub fn spare(self) {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0) {
+        if GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0) {
             kill(self.0);
         }
     }
 }
 
 /// Kills all that was started and still runs: for the end of the program, which leaves its threads behind.
-pub fn end_all() {
-    let running = std::mem::take(&mut *RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
+pub fn kill_all() {
+    let running = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
     running.into_iter().for_each(kill);
 }
 
@@ -95,7 +95,7 @@ fn kill(group: i32) {
     }
 }
 
-fn begin(args: Vec<OsString>) -> io::Result<()> {
+fn exec_child(args: Vec<OsString>) -> io::Result<()> {
     let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "this is for the program's own use");
     let [parent, program, args @ ..] = args.as_slice() else { return Err(refused()) };
     let parent = parent.to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw).ok_or_else(refused)?;

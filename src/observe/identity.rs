@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::discover::{Credential, Env, base64, within};
-use super::kubeconfig::{Target, target};
+use super::kubeconfig::{ClusterTarget, read_target};
 use super::kubelet::{KubeletAuth, Pem};
 
 /// Longest time for reading the credential's files.
@@ -14,14 +14,14 @@ const DEADLINE: Duration = Duration::from_secs(5);
 
 /// What is shown to the kubelet, and the CA that its certificate may be of.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct KubeletIdentity {
     /// Shown to the kubelet.
     pub auth: KubeletAuth,
     /// The cluster's CA.
     pub ca: Option<Pem>,
 }
 
-impl Identity {
+impl KubeletIdentity {
     /// Nothing to show.
     pub fn none() -> Self {
         Self { auth: KubeletAuth::None, ca: None }
@@ -36,7 +36,8 @@ impl Identity {
             }
             Some(credential) => {
                 let (credential, context, env) = (credential.clone(), context.map(str::to_owned), env.clone());
-                let read = move || Some(Self::new(target(&credential, context.as_deref(), &env).ok()?, &credential));
+                let read =
+                    move || Some(Self::new(read_target(&credential, context.as_deref(), &env).ok()?, &credential));
                 within(DEADLINE, read).flatten().unwrap_or_else(Self::none)
             }
             None => Self::none(),
@@ -44,8 +45,8 @@ impl Identity {
     }
 }
 
-impl Identity {
-    fn new(Target { cluster, user, .. }: Target, credential: &Credential) -> Self {
+impl KubeletIdentity {
+    fn new(ClusterTarget { cluster, user, .. }: ClusterTarget, credential: &Credential) -> Self {
         let pem = |file: Option<&String>, data: Option<&str>| match data {
             Some(data) => Some(Pem::Inline(SecretString::from(String::from_utf8(base64(data)?).ok()?))),
             None => file.map(|path| Pem::File(credential.file(path))),

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 
 use secrecy::SecretString;
 
-use super::Failure;
+use super::SourceFailure;
 use super::discover::{Credential, Env, base64, to_base64};
 use crate::observation::{ErrorKind, SourceError};
 use crate::trust::{Distrust, KnownFile, Owners, distrust_of};
@@ -20,7 +20,7 @@ use crate::trust::{Distrust, KnownFile, Owners, distrust_of};
 pub(super) const NO_CA: &str = "it names no CA (certificate-authority), and this machine has none of its own";
 
 /// Who to ask, and as whom.
-pub(super) struct Target {
+pub(super) struct ClusterTarget {
     pub cluster: Cluster,
     pub user: AuthInfo,
     /// Files whose change makes it another.
@@ -41,31 +41,35 @@ pub(super) enum PluginRule {
 }
 
 /// Reads the credential; of a kubeconfig that `context`, or the current one.
-pub(super) fn target(credential: &Credential, context: Option<&str>, env: &Env) -> Result<Target, Failure> {
+pub(super) fn read_target(
+    credential: &Credential,
+    context: Option<&str>,
+    env: &Env,
+) -> Result<ClusterTarget, SourceFailure> {
     let mut files = credential.kubeconfigs();
     let (cluster, user) = match credential {
         Credential::Kubeconfig(_) | Credential::Discovered(_) => {
             let mut merged = Kubeconfig::default();
             for file in &files {
                 let one = kubeconfig(file)?;
-                merged = merged.merge(one).map_err(|_| useless(credential, "its files do not fit together"))?;
+                merged = merged.merge(one).map_err(|_| unusable(credential, "its files do not fit together"))?;
             }
-            chosen(merged, context).map_err(|why| useless(credential, &why))?
+            select_context(merged, context).map_err(|why| unusable(credential, &why))?
         }
-        Credential::ServiceAccount(dir) => service_account(dir, env).map_err(|why| useless(credential, why))?,
+        Credential::ServiceAccount(dir) => service_account(dir, env).map_err(|why| unusable(credential, why))?,
     };
-    let plugin = plugin_rule(credential, &files).map_err(|(file, e)| no_file(&file, &e))?;
+    let plugin = plugin_rule(credential, &files).map_err(|(file, e)| unreadable(&file, &e))?;
     if let Some(provider) = user.auth_provider.as_ref().filter(|p| p.name != "oidc") {
         let why = format!("auth-provider {} is of the past: kubectl has not known it since 1.26", provider.name);
-        return Err(useless(credential, &why));
+        return Err(unusable(credential, &why));
     }
     let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
     let named = named.into_iter().flatten().filter(|f| !f.is_empty()).map(|path| credential.file(path));
     for file in named {
-        file.open().map_err(|e| no_file(&file, &e))?;
+        file.open().map_err(|e| unreadable(&file, &e))?;
         files.push(file);
     }
-    Ok(Target { cluster, user, files, plugin })
+    Ok(ClusterTarget { cluster, user, files, plugin })
 }
 
 fn plugin_rule(credential: &Credential, files: &[KnownFile]) -> Result<PluginRule, (KnownFile, io::Error)> {
@@ -83,11 +87,11 @@ fn plugin_rule(credential: &Credential, files: &[KnownFile]) -> Result<PluginRul
 
 /// Puts certificate, key and token that the user's files hold in their place, each read once by the rule for `credential`:
 /// kube would open the paths again, without that rule, and the token again and again on the thread that all sources share.
-pub(super) fn take_files(credential: &Credential, user: &mut AuthInfo) -> Result<(), Failure> {
-    let read = |path: &mut Option<String>| -> Result<Option<String>, Failure> {
+pub(super) fn load_files(credential: &Credential, user: &mut AuthInfo) -> Result<(), SourceFailure> {
+    let read = |path: &mut Option<String>| -> Result<Option<String>, SourceFailure> {
         let Some(path) = path.take().filter(|path| !path.is_empty()) else { return Ok(None) };
         let file = credential.file(&path);
-        Ok(Some(to_base64(&file.bytes().map_err(|e| no_file(&file, &e))?)))
+        Ok(Some(to_base64(&file.bytes().map_err(|e| unreadable(&file, &e))?)))
     };
     // What is in the kubeconfig itself wins over a path (client-go).
     match user.client_certificate_data {
@@ -98,14 +102,14 @@ pub(super) fn take_files(credential: &Credential, user: &mut AuthInfo) -> Result
         Some(_) => user.client_key = None,
         None => user.client_key_data = read(&mut user.client_key)?.map(SecretString::from),
     }
-    take_token(credential, user)
+    load_token(credential, user)
 }
 
 /// The token of a `tokenFile` wins over `token` (client-go).
-fn take_token(credential: &Credential, user: &mut AuthInfo) -> Result<(), Failure> {
+fn load_token(credential: &Credential, user: &mut AuthInfo) -> Result<(), SourceFailure> {
     let Some(path) = user.token_file.take().filter(|path| !path.is_empty()) else { return Ok(()) };
     let file = credential.file(&path);
-    let token = file.text().map_err(|e| no_file(&file, &e))?;
+    let token = file.text().map_err(|e| unreadable(&file, &e))?;
     if token.trim().is_empty() {
         let fix = "see what should write the token there, or give another one with --kubeconfig";
         return Err(failed(format!("read {file}: it is empty"), ErrorKind::Malformed, fix));
@@ -115,8 +119,8 @@ fn take_token(credential: &Credential, user: &mut AuthInfo) -> Result<(), Failur
 }
 
 /// One file, with the paths in it made absolute: they are relative to it.
-fn kubeconfig(file: &KnownFile) -> Result<Kubeconfig, Failure> {
-    let text = file.text().map_err(|e| no_file(file, &e))?;
+fn kubeconfig(file: &KnownFile) -> Result<Kubeconfig, SourceFailure> {
+    let text = file.text().map_err(|e| unreadable(file, &e))?;
     // What is wrong is not told: the parser shows the lines around it, and those may hold a token.
     let mut config = Kubeconfig::from_yaml(&text).map_err(|_| {
         failed(
@@ -145,7 +149,7 @@ fn kubeconfig(file: &KnownFile) -> Result<Kubeconfig, Failure> {
 }
 
 /// Cluster and user of that context, or of the current one.
-fn chosen(config: Kubeconfig, context: Option<&str>) -> Result<(Cluster, AuthInfo), String> {
+fn select_context(config: Kubeconfig, context: Option<&str>) -> Result<(Cluster, AuthInfo), String> {
     let (what, name) = match context {
         Some(name) => ("the context", name.to_owned()),
         None => {
@@ -180,26 +184,26 @@ fn service_account(dir: &KnownFile, env: &Env) -> Result<(Cluster, AuthInfo), &'
 }
 
 /// The certificates that the cluster's entry names, in DER; None when it names none.
-pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+pub(super) fn authorities(credential: &Credential, cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>, SourceFailure> {
     let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
-            base64(data).ok_or_else(|| useless(credential, "its certificate-authority-data is not base64"))?
+            base64(data).ok_or_else(|| unusable(credential, "its certificate-authority-data is not base64"))?
         }
         (_, Some(file)) if !file.is_empty() => {
             let file = credential.file(file);
-            file.bytes().map_err(|e| no_file(&file, &e))?
+            file.bytes().map_err(|e| unreadable(&file, &e))?
         }
         _ => return Ok(None),
     };
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(Some(all.into_iter().map(|der| der.to_vec()).collect())),
-        _ => Err(useless(credential, "its CA holds no certificate in PEM form")),
+        _ => Err(unusable(credential, "its CA holds no certificate in PEM form")),
     }
 }
 
 /// The credential in words.
-pub(super) fn named(credential: &Credential) -> String {
+pub(super) fn describe(credential: &Credential) -> String {
     match credential {
         Credential::ServiceAccount(dir) => dir.to_string(),
         other => other.kubeconfigs().iter().map(KnownFile::to_string).collect::<Vec<_>>().join(":"),
@@ -207,16 +211,16 @@ pub(super) fn named(credential: &Credential) -> String {
 }
 
 /// The credential is there and of no use.
-pub(super) fn useless(credential: &Credential, why: &str) -> Failure {
-    let tried = format!("use the credential in {}: {why}", named(credential));
+pub(super) fn unusable(credential: &Credential, why: &str) -> SourceFailure {
+    let tried = format!("use the credential in {}: {why}", describe(credential));
     failed(tried, ErrorKind::Other, "give another one with --kubeconfig")
 }
 
-pub(super) fn failed(tried: String, kind: ErrorKind, fix: &str) -> Failure {
-    Failure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
+pub(super) fn failed(tried: String, kind: ErrorKind, fix: &str) -> SourceFailure {
+    SourceFailure::Retry(SourceError { tried: tried.into(), kind, fix: fix.into() })
 }
 
-pub(super) fn no_file(file: &KnownFile, error: &io::Error) -> Failure {
+pub(super) fn unreadable(file: &KnownFile, error: &io::Error) -> SourceFailure {
     let (kind, fix) = match error.kind() {
         _ if distrust_of(error).is_some() => {
             (ErrorKind::Denied, "give root alone write access to it, or name the kubeconfig to use: --kubeconfig")
@@ -235,7 +239,7 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Result<(Cluster, AuthInfo), String> {
-        chosen(Kubeconfig::from_yaml(text).unwrap(), None)
+        select_context(Kubeconfig::from_yaml(text).unwrap(), None)
     }
 
     #[test]
@@ -246,7 +250,7 @@ mod tests {
         assert!(said(&format!("current-context: c\n{contexts}")).unwrap_err().contains("the cluster k is not in it"));
         let whole = format!("current-context: c\n{contexts}clusters:\n- {{name: k, cluster: {{server: https://s}}}}\n");
         assert_eq!(said(&whole).unwrap().0.server.as_deref(), Some("https://s"));
-        let other = |context| chosen(Kubeconfig::from_yaml(&whole).unwrap(), Some(context));
+        let other = |context| select_context(Kubeconfig::from_yaml(&whole).unwrap(), Some(context));
         assert!(other("c").is_ok());
         assert_eq!(other("d").unwrap_err(), "the context d is not in it, but c");
     }

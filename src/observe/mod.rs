@@ -2,39 +2,39 @@
 //! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
 
 pub mod api;
-mod aside;
+mod blocking;
+mod channel;
 mod clock;
 mod container_log;
 mod cri;
 pub mod discover;
-mod ended;
+mod exit_channel;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod guard;
-mod guest;
-mod helper;
 mod identity;
 mod kubeconfig;
 pub mod kubelet;
 pub mod logs;
 pub mod machine;
-mod outlet;
 mod plan;
-mod pump;
-pub mod room;
+mod priority;
+pub mod process_limits;
+mod program;
+mod sink;
 mod start;
 mod supervisor;
 #[cfg(test)]
 mod tests;
 pub mod tls;
 
+pub use channel::{OBSERVATIONS_WAITING, ObservationChannel, ObservationSender, SOURCE_CHANNEL, observation_channel};
 pub use clock::Clock;
 pub use container_log::{LogReader, OpenLog};
-pub use cri::{CriSource, Pace as CriPace, PullsSource};
-pub use ended::{Ended, Told, ends};
-pub use guest::{Guest, NICE, OOM_SCORE_ADJ};
-pub use outlet::{LeftOut, Outlet};
-pub use plan::{CREDENTIAL, LookedFor, Plan, Wants};
-pub use pump::{Inlet, OBSERVATIONS_WAITING, Pump, SOURCE_CHANNEL, pump};
-pub use start::{Started, start};
-pub use supervisor::{Attempt, BackOff, Failure, LONGEST_RETRY, supervise};
+pub use cri::{CriSource, CriTimings, PullsSource};
+pub use exit_channel::{ExitUpdate, FailedExit, exit_channel};
+pub use plan::{CREDENTIAL, ObserveOptions, Plan, SearchResult};
+pub use priority::{NICE, OOM_SCORE_ADJ, ProcessPriority};
+pub use sink::{ObservationSink, OmitReason};
+pub use start::{StartedSources, start_sources};
+pub use supervisor::{Attempt, BackOff, LONGEST_RETRY, SourceFailure, supervise};

@@ -10,7 +10,7 @@ use crate::trust::{KnownFile, Owners};
 
 /// What the user asked for; what is not given is found.
 #[derive(Clone, Debug, Default)]
-pub struct Wants {
+pub struct ObserveOptions {
     /// Node name.
     pub node: Option<String>,
     /// Credential for API server and kubelet.
@@ -64,11 +64,11 @@ pub struct Plan {
 pub const CREDENTIAL: &str = "credential";
 
 /// One thing that was looked for: what, what was found in words, and what was tried.
-pub type LookedFor<'a> = (&'static str, Option<String>, &'a [Tried]);
+pub type SearchResult<'a> = (&'static str, Option<String>, &'a [Tried]);
 
 impl Plan {
     /// Looks at the node. Blocks, each file for a short deadline.
-    pub fn make(wants: &Wants, env: Env) -> Self {
+    pub fn discover(wants: &ObserveOptions, env: Env) -> Self {
         let host = Host::look(Root::live(), env);
         let cri = host.cri_endpoint(wants.runtime_endpoint.as_deref());
         Self {
@@ -93,12 +93,12 @@ impl Plan {
     }
 
     /// Nothing of a node is here: no kubelet, no runtime, no credential.
-    pub fn is_hopeless(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.kubelet.value.is_none() && self.cri.value.is_none() && self.credential.value.is_none()
     }
 
     /// What was looked for, in the order in which it matters.
-    pub fn looked_for(&self) -> Vec<LookedFor<'_>> {
+    pub fn looked_for(&self) -> Vec<SearchResult<'_>> {
         let path = KnownFile::to_string;
         let log = |plan: &LogPlan| match &plan.file {
             Some(file) => path(file),

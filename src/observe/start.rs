@@ -5,24 +5,27 @@ use std::thread;
 
 use tokio::sync::{mpsc, watch};
 
-use super::api::{ApiAccess, LeaseSource, ListWatch, PluginRun, Watched};
+use super::api::{ApiAccess, LeaseSource, ListWatch, PluginRun, WatchedResource};
+use super::channel::observation_channel_within;
 use super::cri::{CriSource, PullsSource};
 use super::discover::LogDirs;
-use super::ended::ends;
-use super::identity::Identity;
+use super::exit_channel::exit_channel;
+use super::identity::KubeletIdentity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
 use super::logs::{LastWords, LogOf, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
-use super::pump::pump_within;
-use super::{Attempt, BackOff, Clock, Failure, Inlet, LogReader, Outlet, Pump, supervise};
+use super::{
+    Attempt, BackOff, Clock, LogReader, ObservationChannel, ObservationSender, ObservationSink, SourceFailure,
+    supervise,
+};
 use crate::observation::{Budget, Observation, Source};
 use crate::text::Text;
 
 /// What was started.
-pub struct Started {
+pub struct StartedSources {
     /// Where the observations come out.
     pub rx: mpsc::Receiver<Observation>,
     /// The sources that will say something, be it only why they cannot.
@@ -34,11 +37,11 @@ pub struct Started {
 }
 
 /// A source that has nothing to look at here.
-struct Absent(Text);
+struct AbsentSource(Text);
 
-impl Attempt for Absent {
-    async fn attempt(&mut self, _: &mut Outlet) -> Failure {
-        Failure::Off(self.0.clone())
+impl Attempt for AbsentSource {
+    async fn attempt(&mut self, _: &mut ObservationSink) -> SourceFailure {
+        SourceFailure::Off(self.0.clone())
     }
 }
 
@@ -46,11 +49,12 @@ impl Attempt for Absent {
 ///
 /// # Errors
 /// When the system refuses a thread or an event queue.
-pub fn start(plan: &Plan) -> std::io::Result<Started> {
+pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
     super::tls::install_provider();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (Pump { tx, rx, room }, pumping) = pump_within(plan.budget);
-    let mut set = Set { runtime: &runtime, clock: Clock::begin(), tx, room, budget: plan.budget, sources: Vec::new() };
+    let (ObservationChannel { tx, rx, room }, pumping) = observation_channel_within(plan.budget);
+    let mut set =
+        SourceSet { runtime: &runtime, clock: Clock::start(), tx, room, budget: plan.budget, sources: Vec::new() };
     runtime.spawn(pumping);
     let api = set.api_sources(plan);
     set.runtime_sources(plan);
@@ -63,7 +67,7 @@ pub fn start(plan: &Plan) -> std::io::Result<Started> {
     let sources = std::mem::take(&mut set.sources);
     drop(set);
     thread::Builder::new().name("sources".into()).spawn(move || runtime.block_on(std::future::pending::<()>()))?;
-    Ok(Started { rx, sources, logs, plugin })
+    Ok(StartedSources { rx, sources, logs, plugin })
 }
 
 fn places(plan: &Plan) -> LogDirs {
@@ -71,25 +75,25 @@ fn places(plan: &Plan) -> LogDirs {
     told.map(|place| LogDirs { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
 }
 
-struct Set<'a> {
+struct SourceSet<'a> {
     runtime: &'a tokio::runtime::Runtime,
     clock: Clock,
-    tx: Inlet,
+    tx: ObservationSender,
     budget: Budget,
     room: watch::Receiver<bool>,
     sources: Vec<Source>,
 }
 
-impl Set<'_> {
+impl SourceSet<'_> {
     fn add(&mut self, source: Source, attempt: impl Attempt + 'static) {
-        let outlet = Outlet::new(source, self.clock, self.tx.clone());
+        let outlet = ObservationSink::new(source, self.clock, self.tx.clone());
         let outlet = outlet.with_room(self.room.clone()).with_budget(self.budget);
         self.sources.push(source);
         self.runtime.spawn(supervise(attempt, outlet, BackOff::of(source)));
     }
 
     fn absent(&mut self, source: Source, why: &str) {
-        self.add(source, Absent(why.into()));
+        self.add(source, AbsentSource(why.into()));
     }
 
     /// The way to the API server, or why there is none.
@@ -103,7 +107,12 @@ impl Set<'_> {
         };
         let node = plan.node.value.clone().unwrap_or_default();
         let access = ApiAccess::new(credential, plan.host.env().clone()).context(plan.context.clone());
-        for what in [Watched::pods(&node), Watched::node(&node), Watched::events().near(&node), Watched::unbound()] {
+        for what in [
+            WatchedResource::pods(&node),
+            WatchedResource::node(&node),
+            WatchedResource::events().near(&node),
+            WatchedResource::unbound(),
+        ] {
             self.add(what.source, ListWatch::new(access.clone(), what));
         }
         self.add(Source::ApiLease, LeaseSource::new(access.clone(), &node));
@@ -113,8 +122,8 @@ impl Set<'_> {
     fn runtime_sources(&mut self, plan: &Plan) {
         match &plan.cri.value {
             Some(endpoint) => {
-                let (told, ends) = ends();
-                self.add(Source::Cri, CriSource::new(endpoint.clone()).telling(told));
+                let (told, ends) = exit_channel();
+                self.add(Source::Cri, CriSource::new(endpoint.clone()).with_exit_updates(told));
                 self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), ends));
                 self.add(Source::Pulls, PullsSource::new(endpoint.clone()));
             }
@@ -137,7 +146,7 @@ impl Set<'_> {
             Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address).proven(plan.port_proof())),
             None => self.absent(Source::KubeletHealth, "healthzPort is 0: the kubelet has it turned off"),
         }
-        let identity = Identity::of(plan.credential.value.as_ref(), plan.context.as_deref(), plan.host.env());
+        let identity = KubeletIdentity::of(plan.credential.value.as_ref(), plan.context.as_deref(), plan.host.env());
         let trust = match (plan.insecure_kubelet, &plan.kubelet_certificate, &place.certificate, identity.ca) {
             (true, ..) => KubeletTrust::Insecure,
             (_, Some(named), ..) => KubeletTrust::Named { pem: Pem::File(named.into()) },

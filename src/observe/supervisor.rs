@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::Outlet;
+use super::ObservationSink;
 use crate::observation::{Source, SourceError, SourceState};
 use crate::text::Text;
 use crate::time::{Time, TimeDelta};
 
 /// Why an attempt ended.
 #[derive(Clone, Debug)]
-pub enum Failure {
+pub enum SourceFailure {
     /// Cannot work here; will not be tried again.
     Off(Text),
     /// Failed; tried again after a while.
@@ -21,12 +21,12 @@ pub enum Failure {
     Forbidden(SourceError),
 }
 
-/// A source: one attempt connects, says [`Outlet::live`] once it has an answer, and observes until it fails.
+/// A source: one attempt connects, says [`ObservationSink::live`] once it has an answer, and observes until it fails.
 ///
 /// Every call inside has a deadline. A dropped attempt leaves nothing behind.
 pub trait Attempt: Send {
     /// Connects and observes until something fails.
-    fn attempt(&mut self, out: &mut Outlet) -> impl Future<Output = Failure> + Send;
+    fn attempt(&mut self, out: &mut ObservationSink) -> impl Future<Output = SourceFailure> + Send;
 }
 
 /// Longest delay before something that failed is tried again: whoever repairs a node sees within half a minute that it
@@ -74,19 +74,19 @@ impl BackOff {
     }
 
     /// How long to wait after the failure with that number.
-    fn wait(&self, failure: &Failure, failures: u32, jitter: f64) -> Duration {
+    fn wait(&self, failure: &SourceFailure, failures: u32, jitter: f64) -> Duration {
         let own = match failure {
-            Failure::Off(_) => Duration::ZERO,
-            Failure::Retry(_) | Failure::RetryAfter(..) => self.delay(failures, jitter),
-            Failure::Forbidden(_) => self.forbidden,
+            SourceFailure::Off(_) => Duration::ZERO,
+            SourceFailure::Retry(_) | SourceFailure::RetryAfter(..) => self.delay(failures, jitter),
+            SourceFailure::Forbidden(_) => self.forbidden,
         };
-        let asked = if let Failure::RetryAfter(_, least) = failure { *least } else { Duration::ZERO };
+        let asked = if let SourceFailure::RetryAfter(_, least) = failure { *least } else { Duration::ZERO };
         own.min(LONGEST_RETRY).max(asked)
     }
 }
 
 /// Runs a source until it says that it cannot work here, or nobody listens any more.
-pub async fn supervise(source: impl Attempt, out: Outlet, back_off: BackOff) {
+pub async fn supervise(source: impl Attempt, out: ObservationSink, back_off: BackOff) {
     let closed = out.closed();
     tokio::select! {
         () = try_again(source, out, back_off) => {}
@@ -94,9 +94,9 @@ pub async fn supervise(source: impl Attempt, out: Outlet, back_off: BackOff) {
     }
 }
 
-async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff) {
+async fn try_again(mut source: impl Attempt, mut out: ObservationSink, back_off: BackOff) {
     let mut failures = 0;
-    out.state(SourceState::Connecting).await;
+    out.set_state(SourceState::Connecting).await;
     loop {
         let began = Instant::now();
         let failure = source.attempt(&mut out).await;
@@ -105,9 +105,11 @@ async fn try_again(mut source: impl Attempt, mut out: Outlet, back_off: BackOff)
         }
         let wait = back_off.wait(&failure, failures, jitter());
         match failure {
-            Failure::Off(why) => return out.state(SourceState::Off { why: why.into() }).await,
-            Failure::Retry(error) | Failure::RetryAfter(error, _) => out.state(retrying(error, wait)).await,
-            Failure::Forbidden(error) => out.state(SourceState::Forbidden { error }).await,
+            SourceFailure::Off(why) => return out.set_state(SourceState::Off { why: why.into() }).await,
+            SourceFailure::Retry(error) | SourceFailure::RetryAfter(error, _) => {
+                out.set_state(retrying(error, wait)).await
+            }
+            SourceFailure::Forbidden(error) => out.set_state(SourceState::Forbidden { error }).await,
         }
         failures = failures.saturating_add(1);
         tokio::time::sleep(wait).await;
@@ -127,7 +129,7 @@ fn jitter() -> f64 {
 mod tests {
     use super::*;
     use crate::observation::ErrorKind;
-    use crate::observe::{Clock, Pump, pump};
+    use crate::observe::{Clock, ObservationChannel, observation_channel};
 
     #[test]
     fn delays_double_to_a_limit_and_never_vanish() {
@@ -151,28 +153,28 @@ mod tests {
         let seconds = |back_off: BackOff, failure| back_off.wait(&failure, 99, 1.0).as_secs();
         for source in Source::ALL {
             let of = BackOff::of(source);
-            for failure in [Failure::Retry(error()), Failure::Forbidden(error())] {
+            for failure in [SourceFailure::Retry(error()), SourceFailure::Forbidden(error())] {
                 assert!((1..=30).contains(&seconds(of, failure.clone())), "{source:?} {failure:?}");
             }
-            assert_eq!(seconds(of, Failure::RetryAfter(error(), Duration::from_secs(45))), 45, "{source:?}");
+            assert_eq!(seconds(of, SourceFailure::RetryAfter(error(), Duration::from_secs(45))), 45, "{source:?}");
         }
         let hour = Duration::from_secs(3600);
         let slow = BackOff { first: hour, limit: hour, forbidden: hour };
-        assert_eq!(seconds(slow, Failure::Retry(error())), 30);
-        assert_eq!(seconds(slow, Failure::Forbidden(error())), 30);
-        assert_eq!(seconds(slow, Failure::RetryAfter(error(), Duration::from_secs(1))), 30);
+        assert_eq!(seconds(slow, SourceFailure::Retry(error())), 30);
+        assert_eq!(seconds(slow, SourceFailure::Forbidden(error())), 30);
+        assert_eq!(seconds(slow, SourceFailure::RetryAfter(error(), Duration::from_secs(1))), 30);
     }
 
     #[tokio::test]
     async fn a_source_ends_when_nobody_receives() {
         struct Forever;
         impl Attempt for Forever {
-            async fn attempt(&mut self, _: &mut Outlet) -> Failure {
+            async fn attempt(&mut self, _: &mut ObservationSink) -> SourceFailure {
                 std::future::pending().await
             }
         }
-        let (Pump { tx, mut rx, .. }, pumping) = pump();
-        let out = Outlet::new(Source::Cri, Clock::begin(), tx);
+        let (ObservationChannel { tx, mut rx, .. }, pumping) = observation_channel();
+        let out = ObservationSink::new(Source::Cri, Clock::start(), tx);
         let tasks = [tokio::spawn(supervise(Forever, out, BackOff::default())), tokio::spawn(pumping)];
         assert!(rx.recv().await.is_some());
         drop(rx);

@@ -4,17 +4,17 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use crate::model::{PodFacts, bare_id, real};
+use crate::model::{PodFacts, bare_id, nonzero_time};
 use crate::objects::{ContainerState, ContainerStatus, Pod, Running, Terminated};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
 
 /// The pod object with the runtime's newer containers in it; None when it is not behind.
 pub(super) fn caught_up(facts: &PodFacts) -> Option<Pod> {
-    if facts.heard.api || !facts.heard.cri {
+    if facts.complete.api || !facts.complete.cri {
         return None;
     }
-    let (_, held) = facts.spoken()?;
+    let (_, held) = facts.newest_object()?;
     let mut pod = (*held.value).clone();
     let mut changed = false;
     let (spec, status) = (&pod.spec, &mut pod.status);
@@ -47,7 +47,7 @@ fn is_later(c: &Container, status: &ContainerStatus, said: Time) -> bool {
 
 /// The last thing that happened to a container.
 fn newest(c: &Container) -> Option<Time> {
-    [c.created_at, real(c.started_at), real(c.finished_at)].into_iter().max().flatten()
+    [c.created_at, nonzero_time(c.started_at), nonzero_time(c.finished_at)].into_iter().max().flatten()
 }
 
 /// Writes the runtime's word into a status, as the kubelet would. False when it says the same already.
@@ -55,7 +55,7 @@ fn go_on(status: &mut ContainerStatus, c: &Container, facts: &PodFacts, probed: 
     let same_run = bare_id(&status.container_id) == c.id.as_str();
     let state = match (c.phase, c.exit_code) {
         (ContainerPhase::Running, _) => {
-            let running = Running { started_at: real(c.started_at).or(c.created_at) };
+            let running = Running { started_at: nonzero_time(c.started_at).or(c.created_at) };
             ContainerState { running: Some(running), ..Default::default() }
         }
         (ContainerPhase::Exited, Some(exit_code)) => {
@@ -140,8 +140,8 @@ mod tests {
         node.say(Source::Cri, container("two", 5, at, Some(1)));
         let said = |node: &mut Node| {
             let placed = node.placed();
-            let status = &placed.place.status;
-            (status.word.to_string(), status.ready_text(), status.restarts, placed.place.status_from)
+            let status = &placed.position.status;
+            (status.word.to_string(), status.ready_text(), status.restarts, placed.position.status_from)
         };
         assert_eq!(said(&mut node), ("Running".into(), "1/1".into(), 4, Source::ApiPods), "kubectl's own word");
         node.lose(Source::ApiPods);
@@ -156,9 +156,9 @@ mod tests {
         node.at += TimeDelta::seconds(30);
         let waiting = r#"{"waiting":{"reason":"CrashLoopBackOff"}}"#;
         node.list(Source::KubeletPods, vec![pod("two", 5, false, waiting)]);
-        assert_eq!(node.placed().place.status_from, Source::ApiPods);
+        assert_eq!(node.placed().position.status_from, Source::ApiPods);
         node.lose(Source::ApiPods);
-        let place = node.placed().place;
+        let place = node.placed().position;
         assert_eq!((place.status.word.as_str(), place.status.restarts), ("CrashLoopBackOff", 5));
         assert_eq!(place.status_from, Source::KubeletPods);
     }
@@ -171,11 +171,11 @@ mod tests {
         node.list(Source::Cri, vec![container("one", 4, at, Some(1))]);
         node.at += TimeDelta::seconds(30);
         node.list(Source::KubeletPods, vec![pod("one", 4, true, r#"{"running":{}}"#)]);
-        let place = node.placed().place;
+        let place = node.placed().position;
         assert_eq!((place.status.word.as_str(), place.status.ready_text()), ("Error", "0/1".into()));
         assert_eq!(place.status_from, Source::Cri);
         node.list(Source::KubeletPods, vec![pod("two", 5, true, r#"{"running":{}}"#)]);
-        let place = node.placed().place;
+        let place = node.placed().position;
         assert_eq!((place.status.word.as_str(), place.status_from), ("Running", Source::KubeletPods), "a later run");
     }
 }

@@ -4,7 +4,7 @@
 use super::evidence::{Evidence, earliest};
 use super::settle::{back_off_of, estimated_retry, settle};
 use super::stage::{Stage, StageState};
-use crate::model::{PodFacts, never_ran, real};
+use crate::model::{PodFacts, never_ran, nonzero_time};
 use crate::objects::{ContainerSpec, ContainerState, ContainerStatus};
 use crate::observation::{Container, ContainerPhase, Source, Time};
 use crate::text::Text;
@@ -37,7 +37,7 @@ impl ContainerKind {
 
 /// One container on its pipeline. `stage` is image, create, start, probes or running.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ContainerPlace {
+pub struct ContainerPosition {
     /// Name.
     pub name: Text,
     /// Kind.
@@ -84,7 +84,7 @@ pub fn place_container(
     status: Option<&ContainerStatus>,
     kind: ContainerKind,
     policy: &str,
-) -> ContainerPlace {
+) -> ContainerPosition {
     let policy = if spec.restart_policy.is_empty() { policy } else { &spec.restart_policy };
     let name = spec.name.as_str();
     let cri = facts.container(name);
@@ -93,7 +93,7 @@ pub fn place_container(
     let exits: Vec<_> = facts.exits_of(name).collect();
     let cri_ran = cri.is_some_and(|c| {
         let ended = c.phase == ContainerPhase::Exited && !never_ran(&c.reason);
-        real(c.started_at).is_some() || c.phase == ContainerPhase::Running || ended
+        nonzero_time(c.started_at).is_some() || c.phase == ContainerPhase::Running || ended
     });
     let ends = || [&state.terminated, &last_state.terminated].into_iter().flatten();
     let ran = state.running.is_some()
@@ -104,15 +104,15 @@ pub fn place_container(
         .iter()
         .filter(|e| !e.never_ran())
         .filter_map(|e| e.started)
-        .chain(ends().filter(|t| !never_ran(&t.reason)).filter_map(|t| real(t.started_at)))
+        .chain(ends().filter(|t| !never_ran(&t.reason)).filter_map(|t| nonzero_time(t.started_at)))
         .chain(state.running.iter().filter_map(|r| r.started_at))
-        .chain(facts.containers_of(name).filter_map(|c| real(c.started_at)))
+        .chain(facts.containers_of(name).filter_map(|c| nonzero_time(c.started_at)))
         .chain(facts.events_of(name).filter(|e| e.reason == "Started").filter_map(|e| e.first()))
         .collect();
     let first_started = earliest(started.into_iter());
     let running_cri = cri.filter(|c| c.phase == ContainerPhase::Running);
     let running_since = running_cri
-        .and_then(|c| real(c.started_at))
+        .and_then(|c| nonzero_time(c.started_at))
         .or_else(|| state.running.as_ref().and_then(|r| r.started_at))
         .or_else(|| running_cri.and_then(|c| c.created_at));
     let first_event = |reason| facts.events_of(name).filter(|e| e.reason == reason).filter_map(|e| e.first()).min();
@@ -122,10 +122,10 @@ pub fn place_container(
     // The runtime's newest run may be one that no status tells yet.
     let restarts = status.map_or(0, |s| s.restart_count).max(cri.map_or(0, |c| c.attempt));
     let last_exit = ends()
-        .map(|t| (t.exit_code, t.reason.clone(), real(t.finished_at)))
+        .map(|t| (t.exit_code, t.reason.clone(), nonzero_time(t.finished_at)))
         .chain(exits.last().map(|e| (e.exit_code, e.reason.clone(), e.finished)))
         .max_by_key(|(_, _, at)| *at);
-    let mut place = ContainerPlace {
+    let mut place = ContainerPosition {
         name: spec.name.clone(),
         kind,
         image: if spec.image.is_empty() {
@@ -190,21 +190,21 @@ fn word(state: &ContainerState, cri: Option<&Container>) -> Text {
 fn evidence(facts: &PodFacts, status: Option<&ContainerStatus>, cri: Option<&Container>) -> Vec<Evidence> {
     let mut out = Vec::new();
     if let Some(status) = status {
-        let source = facts.speaker();
+        let source = facts.object_source();
         let state = &status.state;
         let at = match (&state.running, &state.terminated) {
             (Some(r), _) => r.started_at,
-            (_, Some(t)) => real(t.finished_at),
-            _ => facts.word_since.get(&status.name).copied(),
+            (_, Some(t)) => nonzero_time(t.finished_at),
+            _ => facts.state_since.get(&status.name).copied(),
         };
         out.push(Evidence::new(source, at, state.to_string()));
     }
     if let Some(c) = cri {
         let (at, text) = match c.phase {
             ContainerPhase::Created => (c.created_at, "created".to_owned()),
-            ContainerPhase::Running => (real(c.started_at).or(c.created_at), "running".to_owned()),
+            ContainerPhase::Running => (nonzero_time(c.started_at).or(c.created_at), "running".to_owned()),
             ContainerPhase::Exited => (
-                real(c.finished_at),
+                nonzero_time(c.finished_at),
                 match c.exit_code {
                     Some(code) => format!("exited {code} {}", c.reason),
                     None => "exited".to_owned(),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::container::{ContainerKind, ContainerPlace, place_container};
+use super::container::{ContainerKind, ContainerPosition, place_container};
 use super::evidence::Evidence;
-use super::place::Place;
-use super::stage::{Stage, StageState, Step};
-use super::status::Status;
+use super::place::PipelinePosition;
+use super::stage::{Stage, StageProgress, StageState};
+use super::status::KubectlStatus;
 use crate::model::PodFacts;
 use crate::objects::ContainerSpec;
 use crate::observation::{PodDir, Source, Time};
@@ -16,25 +16,25 @@ use crate::text::Text;
 /// STATUS where nobody knows it, as kubectl writes it.
 const UNKNOWN: &str = "Unknown";
 
-pub(super) fn place(facts: &PodFacts) -> Place {
-    let steps: Vec<Step> = Stage::ALL.into_iter().map(|stage| step(facts, stage)).collect();
+pub(super) fn place(facts: &PodFacts) -> PipelinePosition {
+    let steps: Vec<StageProgress> = Stage::ALL.into_iter().map(|stage| step(facts, stage)).collect();
     let stage = stage(facts);
     let containers = containers(facts);
-    let status = Status {
+    let status = KubectlStatus {
         word: UNKNOWN.into(),
         ready: 0,
         total: containers.len(),
         restarts: containers.iter().map(|c| c.restarts).sum(),
         last_restart: None,
     };
-    Place {
+    PipelinePosition {
         stage,
         state: StageState::Unknown,
         since: None,
         reason: reason(facts),
         next: None,
         containers,
-        steps,
+        stages: steps,
         status,
         status_from: Source::Machine,
     }
@@ -51,8 +51,8 @@ fn stage(facts: &PodFacts) -> Stage {
     }
 }
 
-fn step(facts: &PodFacts, stage: Stage) -> Step {
-    let mut step = Step::new(stage, StageState::Unknown);
+fn step(facts: &PodFacts, stage: Stage) -> StageProgress {
+    let mut step = StageProgress::new(stage, StageState::Unknown);
     let says = |at: Option<Time>, text: String| Evidence::new(Source::Machine, at, text);
     let dir = facts.dir.as_deref();
     match stage {
@@ -104,7 +104,7 @@ pub(super) fn volumes(dir: &PodDir) -> Option<Evidence> {
 
 fn reason(facts: &PodFacts) -> Text {
     let Some(dir) = facts.dir.as_deref() else {
-        let silent = if facts.heard.cri { "the runtime has nothing of it" } else { "nobody says whether it runs" };
+        let silent = if facts.complete.cri { "the runtime has nothing of it" } else { "nobody says whether it runs" };
         return format!("only from disk: a static manifest; {silent}").into();
     };
     let what = match (dir.kubelet, dir.logs) {
@@ -117,7 +117,7 @@ fn reason(facts: &PodFacts) -> Text {
 }
 
 /// Those that have logs, else those of the manifest; which of them are init containers is not known.
-fn containers(facts: &PodFacts) -> Vec<ContainerPlace> {
+fn containers(facts: &PodFacts) -> Vec<ContainerPosition> {
     let logs = facts.dir.iter().flat_map(|dir| &dir.containers);
     let manifest = facts.manifest.iter().flat_map(|m| &m.containers);
     let known: Vec<(&Text, Option<u32>)> = logs.map(|c| (&c.name, c.restarts)).collect();

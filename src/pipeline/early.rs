@@ -4,16 +4,16 @@
 use super::disk;
 use super::evidence::{Evidence, earliest, last_event};
 use super::settle::stage_of_reason;
-use super::stage::{Stage, StageState, Step};
+use super::stage::{Stage, StageProgress, StageState};
 use super::steps::Steps;
-use crate::model::real;
+use crate::model::nonzero_time;
 use crate::observation::Source;
 
 const SANDBOX_FAILURES: [&str; 3] = ["FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources"];
 const VOLUME_FAILURES: [&str; 3] = ["FailedMount", "FailedAttachVolume", "FailedMapVolume"];
 
-pub(super) fn scheduling(s: &Steps) -> Step {
-    let mut step = Step::new(Stage::Scheduling, StageState::Waiting);
+pub(super) fn scheduling(s: &Steps) -> StageProgress {
+    let mut step = StageProgress::new(Stage::Scheduling, StageState::Waiting);
     step.since = s.pod.and_then(|p| p.metadata.creation_timestamp);
     if s.facts.is_static() {
         step.state = StageState::Skipped;
@@ -43,7 +43,7 @@ pub(super) fn scheduling(s: &Steps) -> Step {
     step
 }
 
-pub(super) fn admission(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn admission(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Admission, before);
     let start = s.pod.and_then(|p| p.status.start_time);
     let log = s.facts.log.as_deref();
@@ -87,7 +87,7 @@ pub(super) fn admission(s: &Steps, before: &[Step]) -> Step {
     step
 }
 
-pub(super) fn volumes(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn volumes(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Volumes, before);
     if s.pod.is_some_and(|p| p.spec.volumes.is_empty()) && passed(before) {
         step.state = StageState::Skipped;
@@ -120,7 +120,7 @@ pub(super) fn volumes(s: &Steps, before: &[Step]) -> Step {
     step
 }
 
-pub(super) fn sandbox(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn sandbox(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Sandbox, before);
     let newest = s.facts.sandbox();
     if let Some(sandbox) = newest {
@@ -172,7 +172,7 @@ fn lost(s: &Steps) -> bool {
     let should_run = s.pod.is_some_and(|p| {
         p.metadata.deletion_timestamp.is_none() && !p.status.is_terminal() && p.spec.restart_policy == "Always"
     });
-    should_run && s.facts.heard.cri && s.facts.sandbox().is_some_and(|x| !x.ready)
+    should_run && s.facts.complete.cri && s.facts.sandbox().is_some_and(|x| !x.ready)
 }
 
 /// A sandbox exists or has existed.
@@ -212,25 +212,25 @@ fn first_attempt(s: &Steps) -> Option<Evidence> {
     let started = s.containers.iter().filter_map(|c| c.first_started);
     let started = started.map(|at| Evidence::new(api(s), Some(at), "a container started"));
     let all = log.into_iter().chain(span).chain(failed).chain(made).chain(started);
-    let all: Vec<Evidence> = all.filter(|e| real(e.at).is_some()).collect();
+    let all: Vec<Evidence> = all.filter(|e| nonzero_time(e.at).is_some()).collect();
     let first = earliest(all.iter().filter_map(|e| e.at));
     all.into_iter().find(|e| e.at == first)
 }
 
 /// The source of the pod object.
 pub(super) fn api(s: &Steps) -> Source {
-    s.facts.speaker()
+    s.facts.object_source()
 }
 
 /// Every earlier stage is passed, or cannot be told.
-pub(super) fn passed(before: &[Step]) -> bool {
+pub(super) fn passed(before: &[StageProgress]) -> bool {
     before.iter().all(|s| matches!(s.state, StageState::Done | StageState::Skipped | StageState::Unknown))
 }
 
 /// A step that is under way if all earlier ones are passed, and began when the last of them ended.
-pub(super) fn begin(stage: Stage, before: &[Step]) -> Step {
+pub(super) fn begin(stage: Stage, before: &[StageProgress]) -> StageProgress {
     let active = passed(before);
-    let mut step = Step::new(stage, if active { StageState::Active } else { StageState::Waiting });
+    let mut step = StageProgress::new(stage, if active { StageState::Active } else { StageState::Waiting });
     if active {
         step.since = before.iter().rev().find_map(|s| s.until);
     }

@@ -1,14 +1,14 @@
 //! Owns the stages of the containers: init, image, create, start, probes, ready, running.
 //! It must not read the runtime or events: the containers are placed already.
 
-use super::container::{ContainerKind, ContainerPlace};
+use super::container::{ContainerKind, ContainerPosition};
 use super::early::{api, begin, passed, sandbox_ever};
 use super::evidence::Evidence;
-use super::stage::{Stage, StageState, Step};
+use super::stage::{Stage, StageProgress, StageState};
 use super::steps::Steps;
 use crate::observation::{Source, Time};
 
-pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn init(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Init, before);
     if s.pod.is_none() && sandbox_ever(s) {
         step.state = StageState::Unknown;
@@ -46,19 +46,19 @@ pub(super) fn init(s: &Steps, before: &[Step]) -> Step {
 /// A pod whose sandbox was made anew runs its init containers again, whatever its condition still says.
 fn begins_anew(s: &Steps) -> bool {
     let Some(sandbox) = s.facts.sandbox().filter(|sandbox| sandbox.ready && sandbox.attempt > 0) else { return false };
-    let inside = |c: &ContainerPlace| s.facts.containers_of(&c.name).any(|r| r.sandbox == sandbox.id);
+    let inside = |c: &ContainerPosition| s.facts.containers_of(&c.name).any(|r| r.sandbox == sandbox.id);
     blocking_init(s).is_some() && !s.apps().any(inside)
 }
 
 /// The init container or sidecar that the others wait for.
-pub(super) fn blocking_init<'s>(s: &'s Steps) -> Option<&'s ContainerPlace> {
+pub(super) fn blocking_init<'s>(s: &'s Steps) -> Option<&'s ContainerPosition> {
     s.inits().find(|c| match c.kind {
         ContainerKind::Sidecar => !(c.stage == Stage::Running && c.state == StageState::Active),
         _ => !(c.stage == Stage::Running && c.state == StageState::Done),
     })
 }
 
-pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[Step]) -> Step {
+pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(stage, before);
     let mut known = s.apps().peekable();
     if known.peek().is_none() {
@@ -66,7 +66,7 @@ pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[Step]) -> Step {
     }
     let here: Vec<_> = s.apps().filter(|c| c.stage == stage).collect();
     let behind = s.apps().any(|c| c.stage < stage);
-    let done = |c: &ContainerPlace| match stage {
+    let done = |c: &ContainerPosition| match stage {
         Stage::Image => c.image_done,
         Stage::Create => c.create_done,
         _ => c.first_started,
@@ -97,7 +97,7 @@ pub(super) fn bring_up(s: &Steps, stage: Stage, before: &[Step]) -> Step {
 }
 
 /// What shows that a container has passed a stage: the first event about it, else the runtime's own time.
-fn passed_by(s: &Steps, c: &ContainerPlace, stage: Stage) -> Option<Evidence> {
+fn passed_by(s: &Steps, c: &ContainerPosition, stage: Stage) -> Option<Evidence> {
     let (reason, at) = match stage {
         Stage::Image => ("Pulled", None),
         Stage::Create => ("Created", c.create_done),
@@ -109,7 +109,7 @@ fn passed_by(s: &Steps, c: &ContainerPlace, stage: Stage) -> Option<Evidence> {
     Some(named(c, &event.or_else(own)?))
 }
 
-pub(super) fn probes(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn probes(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Probes, before);
     let probed = || s.containers.iter().filter(|c| c.has_probe && c.kind == ContainerKind::App);
     if probed().next().is_none() {
@@ -156,7 +156,7 @@ pub(super) fn probes(s: &Steps, before: &[Step]) -> Step {
     step
 }
 
-pub(super) fn ready(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn ready(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Ready, before);
     let Some(pod) = s.pod else {
         if sandbox_ever(s) {
@@ -194,7 +194,7 @@ pub(super) fn open_gates<'s>(s: &'s Steps) -> Vec<&'s str> {
     gates.filter(|gate| !pod.status.is_true(gate)).collect()
 }
 
-pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
+pub(super) fn running(s: &Steps, before: &[StageProgress]) -> StageProgress {
     let mut step = begin(Stage::Running, before);
     let ends = || s.facts.exits.iter().filter_map(|e| e.finished);
     match s.phase() {
@@ -207,7 +207,7 @@ pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
         "Failed" if !s.rejected() => {
             step.state = StageState::Failed;
             let ended = s.containers.iter().filter_map(|c| c.last_exit.as_ref().and_then(|(_, _, at)| *at));
-            step.since = ended.max().or(s.facts.spoken().map(|(_, held)| held.changed));
+            step.since = ended.max().or(s.facts.newest_object().map(|(_, held)| held.changed));
             step.evidence.extend(exits(s));
             let status = s.pod.map(|p| format!("{} {}", p.status.reason, p.status.message)).unwrap_or_default();
             step.evidence.push(Evidence::new(api(s), step.since, format!("phase Failed {status}").trim_end()));
@@ -233,7 +233,7 @@ pub(super) fn running(s: &Steps, before: &[Step]) -> Step {
     step
 }
 
-fn ended_well(c: &ContainerPlace) -> bool {
+fn ended_well(c: &ContainerPosition) -> bool {
     c.stage == Stage::Running && c.state == StageState::Done
 }
 
@@ -242,12 +242,12 @@ fn running_failed(s: &Steps) -> bool {
     s.containers.iter().any(is_failing)
 }
 
-fn is_failing(c: &ContainerPlace) -> bool {
+fn is_failing(c: &ContainerPosition) -> bool {
     let counts = matches!(c.kind, ContainerKind::App | ContainerKind::Sidecar);
     counts && c.stage == Stage::Running && c.state == StageState::Failed
 }
 
-fn first_end(s: &Steps, c: &ContainerPlace) -> Option<Time> {
+fn first_end(s: &Steps, c: &ContainerPosition) -> Option<Time> {
     s.facts.exits_of(&c.name).filter_map(|e| e.finished).min()
 }
 
@@ -274,6 +274,6 @@ fn ended(s: &Steps) -> bool {
     s.pod.is_some_and(|p| p.status.is_terminal())
 }
 
-fn named(container: &ContainerPlace, evidence: &Evidence) -> Evidence {
+fn named(container: &ContainerPosition, evidence: &Evidence) -> Evidence {
     Evidence { text: format!("{}: {}", container.name, evidence.text).into(), ..evidence.clone() }
 }

@@ -19,10 +19,10 @@ mod terminating;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use container::{ContainerKind, ContainerPlace};
+pub use container::{ContainerKind, ContainerPosition};
 pub use evidence::{Evidence, last_event};
-pub use place::{Next, NextKind, Place, place};
-pub use placer::{Placed, Placer};
+pub use place::{Next, NextKind, PipelinePosition, place};
+pub use placer::{LocatedPod, PodLocator};
 pub use settle::stage_of_reason;
-pub use stage::{Stage, StageState, Step};
-pub use status::{Status, human_duration, kubectl_status};
+pub use stage::{Stage, StageProgress, StageState};
+pub use status::{KubectlStatus, human_duration, kubectl_status};

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::container::{ContainerKind, ContainerPlace};
+use super::container::{ContainerKind, ContainerPosition};
 use super::place::{Next, NextKind};
 use super::stage::{Stage, StageState};
 use super::steps::Steps;
@@ -28,7 +28,7 @@ pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
         return None;
     }
     // Until the init containers are done, nothing else is started, whatever ended before them.
-    let waits = |c: &&ContainerPlace| match c.kind {
+    let waits = |c: &&ContainerPosition| match c.kind {
         ContainerKind::Ephemeral => false,
         ContainerKind::App => stage != Stage::Init,
         ContainerKind::Init | ContainerKind::Sidecar => true,
@@ -59,7 +59,7 @@ fn pull(s: &Steps) -> Option<Time> {
 fn startup(s: &Steps) -> Option<Time> {
     let pod = s.pod?;
     let specs = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-    let places: HashMap<&Text, &ContainerPlace> =
+    let places: HashMap<&Text, &ContainerPosition> =
         s.containers.iter().filter(|c| c.stage == Stage::Probes).map(|c| (&c.name, c)).collect();
     if places.is_empty() {
         return None;

@@ -1,10 +1,10 @@
 //! Owns a pod's place: its steps, the stage where it stands, why, and what comes next.
 //! It must not decide a single stage: each is decided in `steps`.
 
-use super::container::ContainerPlace;
+use super::container::ContainerPosition;
 use super::disk;
-use super::stage::{Stage, StageState, Step};
-use super::status::Status;
+use super::stage::{Stage, StageProgress, StageState};
+use super::status::KubectlStatus;
 use super::steps::Steps;
 use crate::model::PodFacts;
 use crate::observation::{Source, Time};
@@ -48,9 +48,9 @@ pub struct Next {
 
 /// Where a pod stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PipelinePosition {
     /// Every stage, in order.
-    pub steps: Vec<Step>,
+    pub stages: Vec<StageProgress>,
     /// The stage where the pod stands.
     pub stage: Stage,
     /// Its state.
@@ -60,16 +60,16 @@ pub struct Place {
     /// What the sources say is the matter, or is being waited for; empty when nothing is.
     pub reason: Text,
     /// The containers.
-    pub containers: Vec<ContainerPlace>,
+    pub containers: Vec<ContainerPosition>,
     /// The words of kubectl.
-    pub status: Status,
+    pub status: KubectlStatus,
     /// Whose status that is: the API server's, the kubelet's, made from what the runtime shows, or nobody's (`machine`).
     pub status_from: Source,
     /// What comes next.
     pub next: Option<Next>,
 }
 
-impl Place {
+impl PipelinePosition {
     /// Nothing is left of the pod but records that the kubelet has not collected yet: kubectl does not list it either.
     pub fn is_left_over(&self) -> bool {
         self.stage == Stage::Terminating && self.state == StageState::Done
@@ -85,13 +85,13 @@ impl Place {
     }
 
     /// That stage's step.
-    pub fn step(&self, stage: Stage) -> Option<&Step> {
-        self.steps.iter().find(|s| s.stage == stage)
+    pub fn step(&self, stage: Stage) -> Option<&StageProgress> {
+        self.stages.iter().find(|s| s.stage == stage)
     }
 }
 
 /// Places a pod. `minor` is the API server's minor version, which decides some of kubectl's words.
-pub fn place(facts: &PodFacts, minor: u32) -> Place {
+pub fn place(facts: &PodFacts, minor: u32) -> PipelinePosition {
     if facts.is_only_on_disk() {
         return disk::place(facts);
     }

@@ -4,24 +4,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::place::{Place, place};
+use super::place::{PipelinePosition, place};
 use crate::model::{PodFacts, Snapshot};
 use crate::observation::Time;
 use crate::text::Text;
 
 /// A pod and its place.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct LocatedPod {
     /// What the sources say.
     pub facts: Arc<PodFacts>,
     /// Where it stands.
-    pub place: Arc<Place>,
+    pub position: Arc<PipelinePosition>,
 }
 
 /// Remembers places by the facts they were made from.
 #[derive(Debug, Default)]
-pub struct Placer {
-    placed: BTreeMap<Text, Placed>,
+pub struct PodLocator {
+    placed: BTreeMap<Text, LocatedPod>,
     around: Around,
 }
 
@@ -29,13 +29,14 @@ pub struct Placer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Around {
     minor: u32,
-    kubelet_is_away: bool,
+    is_kubelet_unresponsive: bool,
 }
 
-impl Placer {
+impl PodLocator {
     /// The places of all pods of a snapshot at `now`, by UID; without what is only left over of pods that are gone.
-    pub fn place_all(&mut self, snapshot: &Snapshot, now: Time) -> Vec<Placed> {
-        let around = Around { minor: api_minor(snapshot), kubelet_is_away: snapshot.kubelet_is_away(now) };
+    pub fn locate_all(&mut self, snapshot: &Snapshot, now: Time) -> Vec<LocatedPod> {
+        let around =
+            Around { minor: api_minor(snapshot), is_kubelet_unresponsive: snapshot.is_kubelet_unresponsive(now) };
         if around != self.around {
             self.placed.clear();
             self.around = around;
@@ -46,10 +47,10 @@ impl Placer {
                 continue;
             }
             let place = place(facts, around.minor);
-            let place = Arc::new(if around.kubelet_is_away { place.without_kubelet() } else { place });
-            self.placed.insert(key.clone(), Placed { facts: facts.clone(), place });
+            let place = Arc::new(if around.is_kubelet_unresponsive { place.without_kubelet() } else { place });
+            self.placed.insert(key.clone(), LocatedPod { facts: facts.clone(), position: place });
         }
-        self.placed.values().filter(|p| !p.place.is_left_over()).cloned().collect()
+        self.placed.values().filter(|p| !p.position.is_left_over()).cloned().collect()
     }
 }
 

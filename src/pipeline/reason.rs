@@ -1,7 +1,7 @@
 //! Owns the one line that says what is the matter where the pod stands, in the sources' own words.
 //! It must not diagnose: it quotes.
 
-use super::container::{ContainerKind, ContainerPlace};
+use super::container::{ContainerKind, ContainerPosition};
 use super::late::{blocking_init, open_gates};
 use super::stage::{Stage, StageState};
 use super::steps::Steps;
@@ -107,7 +107,7 @@ fn terminating(s: &Steps) -> Text {
 }
 
 /// A container's matter, with its name where the pod has several.
-fn of_container(s: &Steps, c: &ContainerPlace) -> Text {
+fn of_container(s: &Steps, c: &ContainerPosition) -> Text {
     let message = c.message.one_line();
     let text = if message.is_empty() { c.word.one_line() } else { message };
     let several = s.containers.iter().filter(|c| c.kind != ContainerKind::Ephemeral).count() > 1;

@@ -1,9 +1,9 @@
 //! Owns where a container's state puts it: which stage, since when, in whose words.
 //! It must not look at the pod's other containers.
 
-use super::container::{ContainerKind, ContainerPlace};
+use super::container::{ContainerKind, ContainerPosition};
 use super::stage::{Stage, StageState};
-use crate::model::{PodFacts, bare_id, never_ran, real};
+use crate::model::{PodFacts, bare_id, never_ran, nonzero_time};
 use crate::objects::{ContainerState, ContainerStatus};
 use crate::observation::{Container, ContainerPhase, Time};
 use crate::text::Text;
@@ -28,14 +28,14 @@ pub fn stage_of_reason(reason: &str) -> Option<Stage> {
 
 /// Puts the container where the newest word on it says it stands.
 pub(super) fn settle(
-    place: &mut ContainerPlace,
+    place: &mut ContainerPosition,
     facts: &PodFacts,
     status: Option<&ContainerStatus>,
     state: &ContainerState,
     cri: Option<&Container>,
 ) {
     let name = place.name.clone();
-    let word_since = facts.word_since.get(&name).copied();
+    let state_since = facts.state_since.get(&name).copied();
     // The runtime's newer word: the API shows a container as waiting for one relist and one status write longer.
     let known_end = |c: &Container| {
         let ended = [&state.terminated].into_iter().flatten();
@@ -46,7 +46,7 @@ pub(super) fn settle(
         Some(c) if c.phase == ContainerPhase::Running => return run(place, facts, status, running_evidence(c)),
         Some(c) if c.phase == ContainerPhase::Exited && c.exit_code.is_some() => {
             let exit = c.exit_code.unwrap_or_default();
-            return end(place, exit, &c.reason, &c.message, real(c.finished_at));
+            return end(place, exit, &c.reason, &c.message, nonzero_time(c.finished_at));
         }
         Some(c) if c.phase == ContainerPhase::Exited && *state == ContainerState::default() => {
             // Only the list is known: a container that was started again before is taken for one that fails.
@@ -61,7 +61,7 @@ pub(super) fn settle(
         return run(place, facts, status, running.started_at);
     }
     if let Some(t) = &state.terminated {
-        return end(place, t.exit_code, &t.reason, &t.message, real(t.finished_at));
+        return end(place, t.exit_code, &t.reason, &t.message, nonzero_time(t.finished_at));
     }
     let waiting = state.waiting.clone().unwrap_or_default();
     place.message = waiting.message.text();
@@ -73,9 +73,9 @@ pub(super) fn settle(
                 .filter(|e| e.reason == "Pulling" || e.reason == "Failed")
                 .filter_map(|e| e.first())
                 .min()
-                .or(word_since),
-            Stage::Create => place.image_done.or(word_since),
-            _ => place.create_done.or(word_since),
+                .or(state_since),
+            Stage::Create => place.image_done.or(state_since),
+            _ => place.create_done.or(state_since),
         };
         if place.message.is_empty() {
             place.message =
@@ -85,11 +85,11 @@ pub(super) fn settle(
     }
     if waiting.reason == "CrashLoopBackOff" {
         let last = status.and_then(|s| s.last_state.terminated.as_ref());
-        let finished = last.and_then(|t| real(t.finished_at));
+        let finished = last.and_then(|t| nonzero_time(t.finished_at));
         place.retry_at = finished.zip(back_off(&waiting.message)).map(|(at, delay)| (at + delay, false));
         let never = last.is_some_and(|t| never_ran(&t.reason)) || !place.ran;
         (place.stage, place.state) = (if never { Stage::Start } else { Stage::Running }, StageState::Failed);
-        place.since = first_failure(facts, &name).or(word_since);
+        place.since = first_failure(facts, &name).or(state_since);
         if let Some(t) = last {
             place.message = describe_end(t.exit_code, &t.reason, &t.message, Some(&waiting.message));
         }
@@ -98,14 +98,14 @@ pub(super) fn settle(
     if place.ran {
         // Between an end and the next start: RestartingAllContainers, or a status that is one write behind.
         (place.stage, place.state) = (Stage::Running, StageState::Active);
-        place.since = word_since;
+        place.since = state_since;
         return;
     }
     not_yet(place, facts, cri);
 }
 
 /// A container that has not run and shows no error: events and the runtime say how far it is.
-fn not_yet(place: &mut ContainerPlace, facts: &PodFacts, cri: Option<&Container>) {
+fn not_yet(place: &mut ContainerPosition, facts: &PodFacts, cri: Option<&Container>) {
     let name = place.name.clone();
     let last = |reason: &str| facts.events_of(&name).filter(|e| e.reason == reason).filter_map(|e| e.last()).max();
     let (pulling, pulled, created) = (last("Pulling"), last("Pulled"), last("Created"));
@@ -125,7 +125,7 @@ fn not_yet(place: &mut ContainerPlace, facts: &PodFacts, cri: Option<&Container>
     }
 }
 
-fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerStatus>, since: Option<Time>) {
+fn run(place: &mut ContainerPosition, facts: &PodFacts, status: Option<&ContainerStatus>, since: Option<Time>) {
     place.running_since = place.running_since.or(since);
     place.since = place.running_since;
     let started = status.and_then(|s| s.started).unwrap_or(!place.has_probe);
@@ -153,7 +153,7 @@ fn run(place: &mut ContainerPlace, facts: &PodFacts, status: Option<&ContainerSt
     };
 }
 
-fn end(place: &mut ContainerPlace, exit_code: i32, reason: &Text, message: &Text, finished: Option<Time>) {
+fn end(place: &mut ContainerPosition, exit_code: i32, reason: &Text, message: &Text, finished: Option<Time>) {
     place.running_since = None;
     place.since = finished;
     place.message = describe_end(exit_code, reason, message, None);
@@ -165,7 +165,7 @@ fn end(place: &mut ContainerPlace, exit_code: i32, reason: &Text, message: &Text
 }
 
 fn running_evidence(container: &Container) -> Option<Time> {
-    real(container.started_at).or(container.created_at)
+    nonzero_time(container.started_at).or(container.created_at)
 }
 
 /// API times have whole seconds.

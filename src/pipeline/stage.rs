@@ -106,7 +106,7 @@ impl StageState {
 
 /// One stage of one pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct StageProgress {
     /// Which.
     pub stage: Stage,
     /// Its state.
@@ -119,7 +119,7 @@ pub struct Step {
     pub evidence: Vec<Evidence>,
 }
 
-impl Step {
+impl StageProgress {
     /// A step without times or evidence.
     pub fn new(stage: Stage, state: StageState) -> Self {
         Self { stage, state, since: None, until: None, evidence: Vec::new() }

@@ -10,7 +10,7 @@ use crate::time::TimeDelta;
 
 /// What `kubectl get pods` prints of a pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct KubectlStatus {
     /// The STATUS word.
     pub word: Text,
     /// Containers that are ready.
@@ -23,7 +23,7 @@ pub struct Status {
     pub last_restart: Option<Time>,
 }
 
-impl Status {
+impl KubectlStatus {
     /// `1/2`.
     pub fn ready_text(&self) -> String {
         format!("{}/{}", self.ready, self.total)
@@ -40,7 +40,7 @@ impl Status {
 
 /// The columns as the API server computes them (pkg/printers/internalversion/printers.go printPod). `minor` is its
 /// version's: 1.34 words a pod whose containers partly completed differently from 1.35 and later.
-pub fn kubectl_status(pod: &Pod, minor: u32) -> Status {
+pub fn kubectl_status(pod: &Pod, minor: u32) -> KubectlStatus {
     let (spec, status) = (&pod.spec, &pod.status);
     let mut word = if status.reason.is_empty() { status.phase.clone() } else { status.reason.clone() };
     if status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.reason == "SchedulingGated") {
@@ -133,7 +133,7 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> Status {
             word = "Terminating".into();
         }
     }
-    Status { word, ready, total, restarts, last_restart }
+    KubectlStatus { word, ready, total, restarts, last_restart }
 }
 
 fn count(containers: u64) -> usize {

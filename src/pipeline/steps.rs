@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::container::{ContainerKind, ContainerPlace, place_container};
-use super::place::Place;
-use super::stage::{Stage, StageState, Step};
-use super::status::{Status, kubectl_status};
+use super::container::{ContainerKind, ContainerPosition, place_container};
+use super::place::PipelinePosition;
+use super::stage::{Stage, StageProgress, StageState};
+use super::status::{KubectlStatus, kubectl_status};
 use super::{behind, early, late, next, reason, terminating};
 use crate::model::PodFacts;
 use crate::objects::{ContainerSpec, ContainerStatus, Pod};
@@ -19,7 +19,7 @@ pub(super) struct Steps<'a> {
     /// Spec and status, where any source has them.
     pub pod: Option<&'a Pod>,
     /// Every container, in spec order: init and sidecars, app, ephemeral.
-    pub containers: Vec<ContainerPlace>,
+    pub containers: Vec<ContainerPosition>,
     minor: u32,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Steps<'a> {
         Self { facts, pod, containers: containers(facts, pod), minor }
     }
 
-    pub fn place(self) -> Place {
+    pub fn place(self) -> PipelinePosition {
         let mut steps = vec![early::scheduling(&self)];
         steps.push(early::admission(&self, &steps));
         steps.push(early::volumes(&self, &steps));
@@ -45,11 +45,11 @@ impl<'a> Steps<'a> {
         let current = self.current(&steps);
         let (stage, state, since) = (current.stage, current.state, current.since);
         let (status, status_from) = self.status();
-        Place {
+        PipelinePosition {
             reason: reason::reason(&self, stage, state),
             next: next::next(&self, stage),
             containers: self.containers,
-            steps,
+            stages: steps,
             stage,
             state,
             since,
@@ -59,12 +59,12 @@ impl<'a> Steps<'a> {
     }
 
     /// The app containers.
-    pub fn apps(&self) -> impl Iterator<Item = &ContainerPlace> {
+    pub fn apps(&self) -> impl Iterator<Item = &ContainerPosition> {
         self.containers.iter().filter(|c| c.kind == ContainerKind::App)
     }
 
     /// Init containers and sidecars.
-    pub fn inits(&self) -> impl Iterator<Item = &ContainerPlace> {
+    pub fn inits(&self) -> impl Iterator<Item = &ContainerPosition> {
         self.containers.iter().filter(|c| matches!(c.kind, ContainerKind::Init | ContainerKind::Sidecar))
     }
 
@@ -83,7 +83,7 @@ impl<'a> Steps<'a> {
     /// The API server has no such pod any more, and the runtime still has something of it. A static pod may lack its
     /// mirror without being asked to stop.
     pub fn is_orphan(&self) -> bool {
-        self.pod.is_none() && self.facts.heard.api && !self.facts.is_static()
+        self.pod.is_none() && self.facts.complete.api && !self.facts.is_static()
     }
 
     /// Refused by the kubelet before anything of it ran.
@@ -96,13 +96,14 @@ impl<'a> Steps<'a> {
 
     /// Where the pod stands: the earliest stage that is not passed. A container that ran and failed is told in
     /// `running`, although probes and readiness are then not passed either.
-    fn current<'s>(&self, steps: &'s [Step]) -> &'s Step {
+    fn current<'s>(&self, steps: &'s [StageProgress]) -> &'s StageProgress {
         let get = |stage: Stage| steps.iter().find(|s| s.stage == stage).unwrap_or(&steps[0]);
         let running = get(Stage::Running);
         if self.pod.is_some_and(|p| p.metadata.deletion_timestamp.is_some()) || self.is_orphan() {
             return get(Stage::Terminating);
         }
-        let open = |s: &&Step| matches!(s.state, StageState::Failed | StageState::Active | StageState::Waiting);
+        let open =
+            |s: &&StageProgress| matches!(s.state, StageState::Failed | StageState::Active | StageState::Waiting);
         let first = steps.iter().filter(|s| s.stage < Stage::Running).find(open);
         match (self.phase(), first) {
             ("Failed", _) if self.rejected() => get(Stage::Admission),
@@ -114,19 +115,19 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn status(&self) -> (Status, Source) {
+    fn status(&self) -> (KubectlStatus, Source) {
         if let Some(pod) = self.pod {
             return match behind::caught_up(self.facts) {
                 Some(pod) => (kubectl_status(&pod, self.minor), Source::Cri),
-                None => (kubectl_status(pod, self.minor), self.facts.speaker()),
+                None => (kubectl_status(pod, self.minor), self.facts.object_source()),
             };
         }
         (self.runtime_status(), Source::Cri)
     }
 
     /// Words in kubectl's manner for a pod of which only the runtime knows.
-    fn runtime_status(&self) -> Status {
-        let phase = |c: &ContainerPlace| self.facts.container(&c.name).map(|c| c.phase);
+    fn runtime_status(&self) -> KubectlStatus {
+        let phase = |c: &ContainerPosition| self.facts.container(&c.name).map(|c| c.phase);
         let counts = || self.containers.iter().filter(|c| c.kind != ContainerKind::Init);
         let ready = counts().filter(|c| phase(c) == Some(ContainerPhase::Running)).count();
         let down = self.containers.iter().filter(|c| c.running_since.is_none()).filter_map(|c| c.last_exit.as_ref());
@@ -139,7 +140,7 @@ impl<'a> Steps<'a> {
             Some((code, ..)) => format!("ExitCode:{code}").into(),
             None => "Exited".into(),
         };
-        Status {
+        KubectlStatus {
             word,
             ready,
             total: counts().count(),
@@ -154,7 +155,7 @@ fn says_rejected(pod: &Pod) -> bool {
     pod.status.message.starts_with("Pod was rejected")
 }
 
-fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
+fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPosition> {
     let Some(pod) = pod else { return from_runtime(facts) };
     let policy = &pod.spec.restart_policy;
     // A kubelet that is started again makes up an end for every container that it does not find, also for those of a pod
@@ -193,7 +194,7 @@ fn containers(facts: &PodFacts, pod: Option<&Pod>) -> Vec<ContainerPlace> {
 }
 
 /// Without the pod object only the order of things tells init containers from app containers.
-fn from_runtime(facts: &PodFacts) -> Vec<ContainerPlace> {
+fn from_runtime(facts: &PodFacts) -> Vec<ContainerPosition> {
     let mut names: Vec<&Text> = facts.containers.iter().map(|c| &c.name).collect();
     names.sort();
     names.dedup();

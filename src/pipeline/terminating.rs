@@ -2,13 +2,13 @@
 //! It must not say that something waits for the kubelet when the API server's finalizers hold it.
 
 use super::evidence::{Evidence, last_event};
-use super::stage::{Stage, StageState, Step};
+use super::stage::{Stage, StageProgress, StageState};
 use super::steps::Steps;
 use crate::observation::{ContainerPhase, Source};
 use crate::time::TimeDelta;
 
-pub(super) fn terminating(s: &Steps) -> Step {
-    let mut step = Step::new(Stage::Terminating, StageState::Waiting);
+pub(super) fn terminating(s: &Steps) -> StageProgress {
+    let mut step = StageProgress::new(Stage::Terminating, StageState::Waiting);
     if s.is_orphan() {
         step.state = if all_gone(s) { StageState::Done } else { StageState::Active };
         step.evidence.push(Evidence::new(Source::ApiPods, None, "the API server has no such pod any more"));
@@ -52,7 +52,7 @@ pub(super) fn kill_failure(s: &Steps) -> Option<Evidence> {
 /// Nothing of the pod is left on the node, as far as the sources show.
 pub(super) fn all_gone(s: &Steps) -> bool {
     let in_runtime = !s.facts.containers.is_empty() || !s.facts.sandboxes.is_empty();
-    if s.facts.heard.cri && in_runtime {
+    if s.facts.complete.cri && in_runtime {
         let alive = |phase| matches!(phase, ContainerPhase::Running | ContainerPhase::Created);
         return !s.facts.containers.iter().any(|c| alive(c.phase)) && !s.facts.sandboxes.iter().any(|x| x.ready);
     }

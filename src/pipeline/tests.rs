@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub(crate) mod fixture;
 
-use super::{Place, Stage, StageState};
+use super::{PipelinePosition, Stage, StageState};
 use crate::observation::{Fact, LogEntry, LogKind, Source, Time};
 use fixture::Node;
 
@@ -31,8 +31,8 @@ fn container(name: &str, attempt: u32, ended: Time, code: i32) -> Fact {
     Fact::Container(serde_json::from_value(json).unwrap())
 }
 
-fn place(node: &mut Node) -> Place {
-    (*node.placed().place).clone()
+fn place(node: &mut Node) -> PipelinePosition {
+    (*node.placed().position).clone()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_rejected_pod_did_not_run_though_a_new_kubelet_makes_up_an_end() {
     let place = place(&mut node);
     assert_eq!(place.status.word, "ContainerStatusUnknown", "as kubectl has it");
     assert_eq!((place.stage, place.state), (Stage::Admission, StageState::Failed));
-    let passed = place.steps.iter().filter(|s| s.stage > Stage::Admission && s.state == StageState::Done);
+    let passed = place.stages.iter().filter(|s| s.stage > Stage::Admission && s.state == StageState::Done);
     assert_eq!(passed.count(), 0);
 }
 

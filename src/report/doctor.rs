@@ -7,11 +7,11 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::json::{Head, NodeJson, SourceJson, Stamp, Surroundings, known, surroundings};
-use crate::model::Orphan;
+use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{Header, Moment, SourceLine, bytes};
+use crate::view::{Header, NodeView, SourceLine, bytes};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,13 +60,13 @@ pub fn missing_without(source: Source) -> &'static str {
 }
 
 /// A diagnosis needs the pods from somewhere and the runtime's word on them.
-pub fn is_enough(moment: &Moment) -> bool {
+pub fn is_enough(moment: &NodeView) -> bool {
     let live = |source| moment.snapshot.sources.get(&source).is_some_and(|s| s.is_live());
     live(Source::Cri) && (live(Source::ApiPods) || live(Source::KubeletPods))
 }
 
 /// The report as text.
-pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
+pub fn doctor_text(moment: &NodeView, looked: &[Looked]) -> String {
     let mut out = String::new();
     let header = moment.header();
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
@@ -91,7 +91,7 @@ pub fn doctor_text(moment: &Moment, looked: &[Looked]) -> String {
 }
 
 /// What is known of the node beside its conditions.
-fn about_node(moment: &Moment, header: &Header, out: &mut String) {
+fn about_node(moment: &NodeView, header: &Header, out: &mut String) {
     let mut lines = Vec::new();
     if let Some(lease) = &header.lease {
         let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
@@ -112,7 +112,7 @@ fn about_node(moment: &Moment, header: &Header, out: &mut String) {
 }
 
 /// How one source does; of one that does not answer, what is missing without it and the fix.
-pub fn source_text(moment: &Moment, line: &SourceLine) -> String {
+pub fn source_text(moment: &NodeView, line: &SourceLine) -> String {
     let mut out = String::new();
     let Some(facts) = moment.snapshot.sources.get(&line.source) else { return out };
     let mark = match facts.state {
@@ -146,7 +146,7 @@ pub struct SourceNews {
 
 impl SourceNews {
     /// The sources whose state is another than before; that a try failed again is no news.
-    pub fn news(&mut self, moment: &Moment) -> Vec<SourceLine> {
+    pub fn news(&mut self, moment: &NodeView) -> Vec<SourceLine> {
         let mut lines = moment.header().sources;
         lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
         lines
@@ -154,7 +154,7 @@ impl SourceNews {
 }
 
 /// systemd's word on the units of kubelet and runtime.
-fn machine(moment: &Moment, out: &mut String) {
+fn machine(moment: &NodeView, out: &mut String) {
     let machine = &moment.snapshot.machine;
     let ago = |at: crate::observation::Time| human_duration((moment.now - at).max(crate::time::TimeDelta::zero()));
     let orphaned = &moment.snapshot.orphaned;
@@ -220,7 +220,7 @@ struct OrphanJson {
 }
 
 /// The report as a document.
-pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a> {
+pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [Looked]) -> DoctorReport<'a> {
     let Surroundings { node, sources, .. } = surroundings(moment);
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
@@ -238,7 +238,7 @@ pub fn doctor_json<'a>(moment: &Moment, looked: &'a [Looked]) -> DoctorReport<'a
     }
 }
 
-fn orphan((uid, orphan): (&Text, &Orphan)) -> OrphanJson {
+fn orphan((uid, orphan): (&Text, &OrphanedPodDir)) -> OrphanJson {
     let PodDir { pod, volumes, .. } = &*orphan.dir;
     OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.to_vec(), seen_since: Stamp(orphan.first) }
 }

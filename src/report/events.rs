@@ -4,10 +4,10 @@
 use super::columns::{Align, Columns};
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{EventLine, Moment};
+use crate::view::{EventLine, NodeView};
 
 /// The table, newest first; with a width the message is cut to it.
-pub fn events_table(moment: &Moment, events: &[EventLine], width: Option<usize>) -> String {
+pub fn events_table(moment: &NodeView, events: &[EventLine], width: Option<usize>) -> String {
     let mut table = Columns::new([
         ("LAST", Align::Right),
         ("COUNT", Align::Right),

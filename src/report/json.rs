@@ -7,7 +7,7 @@ use crate::model::Alarm;
 use crate::observation::{Call, ErrorKind, Source, SourceError, SourceState, Time};
 use crate::pipeline::Evidence;
 use crate::text::Text;
-use crate::view::{Moment, alarm_text, source_state_text, source_state_word};
+use crate::view::{NodeView, alarm_text, source_state_text, source_state_word};
 
 /// The version of every document. Within it, fields are only ever added.
 pub const API_VERSION: &str = "kpodtrace/v1alpha1";
@@ -43,7 +43,7 @@ pub struct Head {
 
 impl Head {
     /// Of a document of that kind.
-    pub fn new(kind: &'static str, moment: &Moment) -> Self {
+    pub fn new(kind: &'static str, moment: &NodeView) -> Self {
         Self { api_version: API_VERSION, kind, now: Stamp(moment.now) }
     }
 }
@@ -150,7 +150,7 @@ impl From<&Evidence> for EvidenceJson {
 }
 
 /// Node, sources and alarms of a moment.
-pub fn surroundings(moment: &Moment) -> Surroundings {
+pub fn surroundings(moment: &NodeView) -> Surroundings {
     let header = moment.header();
     let conditions = moment.snapshot.node.iter().flat_map(|node| &node.status.conditions);
     let conditions = conditions.map(|c| ConditionJson {
@@ -221,7 +221,7 @@ impl AlarmJson {
     fn new(alarm: &Alarm, now: Time) -> Self {
         let kind = match alarm {
             Alarm::Unanswered { .. } => "unanswered",
-            Alarm::PlegSilent { .. } => "pleg-silent",
+            Alarm::PlegStale { .. } => "pleg-silent",
             Alarm::PullStalled { .. } => "pull-stalled",
         };
         let mut json = Self {
@@ -240,7 +240,7 @@ impl AlarmJson {
                 (json.source, json.call) = (Some(source.name()), Some(call_name(*call)));
                 json.in_flight_since = stamp(*in_flight);
             }
-            Alarm::PlegSilent { as_of, .. } => {
+            Alarm::PlegStale { as_of, .. } => {
                 json.source = Some(Source::KubeletMetrics.name());
                 json.as_of = stamp(*as_of);
             }

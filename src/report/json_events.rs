@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::json::{Head, Stamp, known, stamp};
 use crate::text::Text;
-use crate::view::{EventLine, Moment};
+use crate::view::{EventLine, NodeView};
 
 /// Events at a moment.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,7 @@ struct EventJson {
 }
 
 /// The list of these events.
-pub fn events_json(moment: &Moment, events: &[EventLine], heard: bool) -> EventList {
+pub fn events_json(moment: &NodeView, events: &[EventLine], heard: bool) -> EventList {
     let event = |e: &EventLine| EventJson {
         last: stamp(e.last),
         first: stamp(e.first),

@@ -10,7 +10,7 @@ use super::json_pods::NextJson;
 use crate::diagnose::{Finding, Todo};
 use crate::runbook::Cause;
 use crate::text::Text;
-use crate::view::{Entry, Explained, Moment};
+use crate::view::{Entry, Explained, NodeView};
 
 /// Subjects with their findings, best first.
 #[derive(Debug, Serialize)]
@@ -61,7 +61,7 @@ struct StepJson {
 }
 
 /// The explanation of these subjects.
-pub fn explain_json(moment: &Moment, subjects: &[Explained]) -> Explanation {
+pub fn explain_json(moment: &NodeView, subjects: &[Explained]) -> Explanation {
     let subject = |e: &Explained| SubjectJson {
         kind: e.kind.clone(),
         namespace: known(&e.namespace),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::json::{Head, Stamp, Surroundings, known, stamp, surroundings};
 use crate::objects::Quantity;
 use crate::text::Text;
-use crate::view::{Busy, Disk, Moment, NodeView, ResourceLine, Threshold, Victim};
+use crate::view::{Busy, Disk, NodeDetail, NodeView, ResourceLine, Threshold, Victim};
 
 /// The node at a moment.
 #[derive(Debug, Serialize)]
@@ -135,8 +135,8 @@ struct CertificateJson {
 }
 
 /// The report.
-pub fn node_json(moment: &Moment) -> NodeReport {
-    let view = NodeView::new(moment);
+pub fn node_json(moment: &NodeView) -> NodeReport {
+    let view = NodeDetail::new(moment);
     let pressure =
         view.pressure.iter().map(|(of, p)| PressureJson { of: of.clone(), some_percent: p.some, full_percent: p.full });
     let kills = view.kills.iter().map(|k| KillJson { at: Stamp(k.at), pod: known(&k.pod), text: k.text.clone() });

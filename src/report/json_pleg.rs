@@ -8,10 +8,10 @@ use super::json::{Head, Stamp, Surroundings, call_name, known, stamp, surroundin
 use super::kubelet::word;
 use super::pleg::{by_slowness, rate};
 use super::verdict::sentence;
-use crate::model::{Calls, OperationWindow, RelistWindow, StartTimes, Timing};
+use crate::model::{CallHistory, CallTiming, OperationWindow, PodStartLatency, RelistWindow};
 use crate::observation::{Call, Time};
 use crate::text::{Message, Text};
-use crate::view::{Feed, KubeletView, Moment, Relists, SettingLine, Workers};
+use crate::view::{Feed, KubeletView, NodeView, Relists, SettingLine, Workers};
 
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
@@ -162,11 +162,11 @@ pub struct OwnStats {
     /// Mean of all that ended.
     pub mean_seconds: Option<f64>,
     /// The longest.
-    pub worst: Option<Timing>,
+    pub worst: Option<CallTiming>,
 }
 
 /// Mean and worst of the calls that are kept.
-pub fn own_stats(own: &Calls) -> OwnStats {
+pub fn own_stats(own: &CallHistory) -> OwnStats {
     let count = own.done.len();
     let sum: f64 = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum();
     OwnStats {
@@ -177,7 +177,7 @@ pub fn own_stats(own: &Calls) -> OwnStats {
 }
 
 /// The report.
-pub fn pleg_json(moment: &Moment) -> PlegReport {
+pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let view = KubeletView::new(moment);
     let pleg = &view.pleg;
     let said =
@@ -229,7 +229,7 @@ fn workers(w: &Workers) -> WorkersJson {
     WorkersJson { lifecycle: w.lifecycle.clone(), config: w.config.clone(), pods: w.pods }
 }
 
-fn starts(s: StartTimes) -> StartsJson {
+fn starts(s: PodStartLatency) -> StartsJson {
     StartsJson { count: s.count, mean_seconds: s.mean, p50: quantile(s.p50), p99: quantile(s.p99) }
 }
 
@@ -238,7 +238,7 @@ fn setting(s: &SettingLine) -> SettingJson {
     SettingJson { name: s.name, value: s.value.clone(), default: s.default, changed: s.changed, remark }
 }
 
-fn own(own: &Calls, now: Time) -> OwnJson {
+fn own(own: &CallHistory, now: Time) -> OwnJson {
     let stats = own_stats(own);
     let age = |at: Option<Time>| at.map(|at| seconds(now - at));
     OwnJson {
@@ -256,7 +256,7 @@ fn own(own: &Calls, now: Time) -> OwnJson {
     }
 }
 
-fn timing(t: Timing) -> TimingJson {
+fn timing(t: CallTiming) -> TimingJson {
     TimingJson { at: Stamp(t.at), took_seconds: t.took_us as f64 / 1e6, ok: t.ok }
 }
 

@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::json::{EvidenceJson, Head, Stamp, Surroundings, known, stamp, surroundings};
 use crate::objects::LeftOut;
 use crate::observation::Time;
-use crate::pipeline::{ContainerPlace, Next, Placed, Step};
+use crate::pipeline::{ContainerPosition, LocatedPod, Next, StageProgress};
 use crate::text::Text;
-use crate::view::{Detail, Moment, Row, Sides};
+use crate::view::{Detail, NodeView, Row, Sides};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
@@ -115,7 +115,7 @@ struct ExitJson {
 }
 
 /// The pods of these rows.
-pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
+pub fn pods_json(moment: &NodeView, rows: &[Row]) -> PodList {
     let (pods, failing, slow, moving) = moment.header().pods;
     PodList {
         head: Head::new("PodList", moment),
@@ -125,8 +125,8 @@ pub fn pods_json(moment: &Moment, rows: &[Row]) -> PodList {
     }
 }
 
-pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
-    let (facts, place) = (&placed.facts, &placed.place);
+pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
+    let (facts, place) = (&placed.facts, &placed.position);
     let detail = Detail::new(placed, now);
     let object = facts.object();
     PodJson {
@@ -152,7 +152,7 @@ pub(super) fn pod(placed: &Placed, row: &Row, now: Time) -> PodJson {
         why: said(&row.why),
         cause: known(&row.cause),
         next: place.next.map(NextJson::from),
-        stages: place.steps.iter().map(stage).collect(),
+        stages: place.stages.iter().map(stage).collect(),
         containers: place.containers.iter().zip(&detail.sides).map(|(c, sides)| container(c, sides)).collect(),
         left_out: detail.left_out,
     }
@@ -172,7 +172,7 @@ impl From<Next> for NextJson {
     }
 }
 
-fn stage(step: &Step) -> StageJson {
+fn stage(step: &StageProgress) -> StageJson {
     StageJson {
         name: step.stage.name(),
         state: step.state.name(),
@@ -183,7 +183,7 @@ fn stage(step: &Step) -> StageJson {
     }
 }
 
-fn container(c: &ContainerPlace, sides: &Sides) -> ContainerJson {
+fn container(c: &ContainerPosition, sides: &Sides) -> ContainerJson {
     let exit = |(code, reason, at): &(i32, Text, Option<Time>)| ExitJson {
         code: *code,
         reason: known(reason),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::json::{Head, Surroundings, surroundings};
 use super::json_pods::{self, PodJson};
-use crate::view::{Change, Moment};
+use crate::view::{Change, NodeView};
 
 /// One pod whose row is told again.
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub struct NodeChange {
 }
 
 /// The document of one change.
-pub fn pod_change(moment: &Moment, change: &Change) -> PodChange {
+pub fn pod_change(moment: &NodeView, change: &Change) -> PodChange {
     PodChange {
         head: Head::new("PodChange", moment),
         change: change.what.name(),
@@ -35,6 +35,6 @@ pub fn pod_change(moment: &Moment, change: &Change) -> PodChange {
 }
 
 /// The document of what surrounds the pods.
-pub fn node_change(moment: &Moment) -> NodeChange {
+pub fn node_change(moment: &NodeView) -> NodeChange {
     NodeChange { head: Head::new("NodeChange", moment), around: surroundings(moment) }
 }

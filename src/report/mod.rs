@@ -36,9 +36,9 @@ pub use pleg::pleg_text;
 pub use pleg_lines::PlegLines;
 pub use table::{Detail, PodLines, pods_table};
 
-use crate::view::{Filter, Moment, Row, Sort};
+use crate::view::{Filter, NodeView, Row, Sort};
 
 /// Rows that a filter accepts, in the order that is asked for.
-pub fn shown(moment: &Moment, filter: &Filter, sort: Sort) -> Vec<Row> {
+pub fn shown(moment: &NodeView, filter: &Filter, sort: Sort) -> Vec<Row> {
     moment.chosen(filter, sort).into_iter().filter_map(|i| moment.rows().get(i).cloned()).collect()
 }

@@ -5,14 +5,14 @@ use super::columns::{Align, Columns};
 use crate::objects::Quantity;
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{Moment, NodeView, ResourceLine, Threshold, Victim, amount_text, bytes, clock};
+use crate::view::{NodeDetail, NodeView, ResourceLine, Threshold, Victim, amount_text, bytes, clock};
 
 /// Pods printed of each order.
 const PODS: usize = 10;
 
 /// The report.
-pub fn node_text(moment: &Moment) -> String {
-    let (view, header) = (NodeView::new(moment), moment.header());
+pub fn node_text(moment: &NodeView) -> String {
+    let (view, header) = (NodeDetail::new(moment), moment.header());
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
     let mut out = format!("NODE {node} at {} UTC\n", moment.now.format("%Y-%m-%d %H:%M:%S"));
     for fault in &header.faults {
@@ -37,7 +37,7 @@ pub fn node_text(moment: &Moment) -> String {
     out
 }
 
-fn conditions(view: &NodeView, moment: &Moment) -> String {
+fn conditions(view: &NodeDetail, moment: &NodeView) -> String {
     let mut table = Columns::new(["TYPE", "STATUS", "FOR", "REASON", "MESSAGE"].map(|name| (name, Align::Left)));
     for line in &view.conditions {
         let c = &line.condition;
@@ -67,7 +67,7 @@ fn conditions(view: &NodeView, moment: &Moment) -> String {
     out
 }
 
-fn resources(view: &NodeView) -> String {
+fn resources(view: &NodeDetail) -> String {
     if view.resources.is_empty() {
         return "  what the node has is not known\n".into();
     }
@@ -88,7 +88,7 @@ fn resources(view: &NodeView) -> String {
     table.render(None)
 }
 
-fn thresholds(view: &NodeView) -> String {
+fn thresholds(view: &NodeDetail) -> String {
     let mut table = Columns::new([
         ("SIGNAL", Align::Left),
         ("EVICTS-BELOW", Align::Right),
@@ -126,7 +126,7 @@ fn away(t: &Threshold, amount: impl Fn(Quantity) -> String) -> String {
     }
 }
 
-fn disks(view: &NodeView) -> String {
+fn disks(view: &NodeDetail) -> String {
     if view.looked.is_none() {
         return format!("  not known: {}\n", view.unseen);
     }
@@ -183,7 +183,7 @@ fn order(all: &[Victim], knows_use: bool) -> String {
     format!("{}{more}{note}", table.render(None))
 }
 
-fn busy(view: &NodeView) -> String {
+fn busy(view: &NodeDetail) -> String {
     if view.busy.is_empty() {
         return "  what pods use of them is not known: it takes two looks at the machine\n".into();
     }
@@ -204,7 +204,7 @@ fn busy(view: &NodeView) -> String {
     format!("{}{more}", table.render(None))
 }
 
-fn others(view: &NodeView, moment: &Moment) -> String {
+fn others(view: &NodeDetail, moment: &NodeView) -> String {
     let mut out = String::new();
     for c in &view.runtime {
         let why = format!("{} {}", c.reason.one_line(), c.message.one_line());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::objects::LeftOut;
 use crate::observation::{Source, SourceState};
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Objects named that hold more than is kept.
 const OBJECTS: usize = 8;
@@ -17,7 +17,7 @@ struct Note {
 }
 
 /// Sentences for standard error, what is worst first.
-pub fn notes(moment: &Moment) -> Vec<String> {
+pub fn notes(moment: &NodeView) -> Vec<String> {
     all(moment).into_iter().map(|note| note.text).collect()
 }
 
@@ -35,7 +35,7 @@ impl NoteNews {
     }
 
     /// What began since the last moment, and what is over.
-    pub fn news(&mut self, moment: &Moment) -> Vec<String> {
+    pub fn news(&mut self, moment: &NodeView) -> Vec<String> {
         let mut now = all(moment);
         let once = std::mem::take(&mut self.once);
         now.retain(|note| once || !note.about.is_empty());
@@ -53,7 +53,7 @@ impl NoteNews {
     }
 }
 
-fn all(moment: &Moment) -> Vec<Note> {
+fn all(moment: &NodeView) -> Vec<Note> {
     let header = moment.header();
     let mut notes: Vec<Note> =
         header.faults.iter().map(|fault| Note { about: fault.about.clone(), text: fault.to_string() }).collect();
@@ -89,7 +89,7 @@ fn all(moment: &Moment) -> Vec<Note> {
 }
 
 /// Objects that hold more than is kept.
-fn left_out(moment: &Moment) -> Vec<String> {
+fn left_out(moment: &NodeView) -> Vec<String> {
     let note = |what: &str, name: &str, all: Vec<LeftOut>| {
         let words: Vec<String> = all.iter().map(ToString::to_string).collect();
         (!words.is_empty()).then(|| format!("{what} {name}: {}", words.join("; ")))
@@ -105,6 +105,6 @@ fn left_out(moment: &Moment) -> Vec<String> {
     notes
 }
 
-fn is_missing(moment: &Moment, source: Source) -> bool {
+fn is_missing(moment: &NodeView, source: Source) -> bool {
     moment.snapshot.sources.get(&source).is_none_or(|facts| matches!(facts.state, SourceState::Off { .. }))
 }

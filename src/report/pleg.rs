@@ -7,13 +7,13 @@ use super::verdict::{metrics_silent, sentence};
 use crate::model::{OperationWindow, RelistWindow};
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{KubeletView, Moment, PlegView, clock, milliseconds};
+use crate::view::{KubeletView, NodeView, PlegView, clock, milliseconds};
 
 /// Windows that are printed.
 const WINDOWS_SHOWN: usize = 10;
 
 /// The report as it is read at three in the morning: what matters first.
-pub fn pleg_text(moment: &Moment) -> String {
+pub fn pleg_text(moment: &NodeView) -> String {
     let pleg = moment.pleg();
     let node = moment.header().node;
     let node = if node.is_empty() { "this node" } else { node.as_str() };
@@ -38,7 +38,7 @@ pub fn pleg_text(moment: &Moment) -> String {
     out
 }
 
-fn context(moment: &Moment, pleg: &PlegView) -> Vec<String> {
+fn context(moment: &NodeView, pleg: &PlegView) -> Vec<String> {
     let mut lines: Vec<String> = metrics_silent(moment, pleg).into_iter().collect();
     if let (Some(at), Some(age)) = (pleg.last_seen, pleg.last_seen_age) {
         let read = pleg.scraped_at.map(|at| format!(", as read at {}", clock(at))).unwrap_or_default();
@@ -74,7 +74,7 @@ fn context(moment: &Moment, pleg: &PlegView) -> Vec<String> {
     lines
 }
 
-fn own_calls(moment: &Moment, pleg: &PlegView) -> Vec<String> {
+fn own_calls(moment: &NodeView, pleg: &PlegView) -> Vec<String> {
     let (now, own) = (moment.now, &pleg.own);
     let mut lines = Vec::new();
     let age = |at: crate::observation::Time| human_duration((now - at).max(TimeDelta::zero()));
@@ -107,7 +107,7 @@ fn own_calls(moment: &Moment, pleg: &PlegView) -> Vec<String> {
     lines
 }
 
-fn relists(moment: &Moment, pleg: &PlegView) -> String {
+fn relists(moment: &NodeView, pleg: &PlegView) -> String {
     if pleg.windows.is_empty() {
         return "  none yet: it takes two readings\n".into();
     }

@@ -6,7 +6,7 @@ use super::pleg::{per_second, quantile, rate};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{Moment, PlegView, clock, milliseconds};
+use crate::view::{NodeView, PlegView, clock, milliseconds};
 
 /// Shortest time between two lines that only our own calls are news of, seconds: as often as the metrics are read.
 const OWN_S: i64 = 10;
@@ -32,7 +32,7 @@ struct Last {
 
 impl PlegLines {
     /// True when `moment` has news, which is remembered.
-    pub fn is_news(&mut self, moment: &Moment) -> bool {
+    pub fn is_news(&mut self, moment: &NodeView) -> bool {
         let (pleg, now) = (moment.pleg(), moment.now);
         let (verdict, window) = (pleg.verdict(now), pleg.windows.last().map(|w| w.to));
         let news = self.last.is_none_or(|last| {
@@ -49,7 +49,7 @@ impl PlegLines {
     }
 
     /// When there may be news by waiting alone: the metrics grow old, a call stays without an answer.
-    pub fn wake(&self, moment: &Moment) -> Option<Time> {
+    pub fn wake(&self, moment: &NodeView) -> Option<Time> {
         let pleg = moment.pleg();
         let stale = pleg.scraped_at.map(|at| at + TimeDelta::seconds(crate::view::METRICS_STALE_S + 1));
         let own = pleg.own.in_flight.and(self.last).map(|last| last.at + TimeDelta::seconds(OWN_S));
@@ -57,7 +57,7 @@ impl PlegLines {
     }
 
     /// The line, the first with the names of the columns.
-    pub fn line(&mut self, moment: &Moment) -> String {
+    pub fn line(&mut self, moment: &NodeView) -> String {
         let names = ["OWN CALL", "RELISTS", "RATE", "MEAN", "P50", "P99", ">10s"].map(|name| (name, Align::Right));
         let head = [("TIME", Align::Left), ("VERDICT", Align::Left)].into_iter().chain(names);
         let mut table = Columns::new(head);

@@ -3,8 +3,8 @@
 
 use super::columns::{Align, Columns};
 use crate::observation::Time;
-use crate::pipeline::Placed;
-use crate::view::{Change, Moment, Row, What, clock};
+use crate::pipeline::LocatedPod;
+use crate::view::{Change, NodeView, Row, What, clock};
 
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Detail {
 }
 
 /// The table of these rows; empty when there are none. `width` is the terminal's, if there is one.
-pub fn pods_table(moment: &Moment, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
+pub fn pods_table(moment: &NodeView, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -107,10 +107,10 @@ fn cells(row: Row, wide: Option<[String; 2]>) -> Vec<String> {
     cells
 }
 
-fn more(placed: Option<&Placed>, row: &Row, now: Time) -> [String; 2] {
+fn more(placed: Option<&LocatedPod>, row: &Row, now: Time) -> [String; 2] {
     let Some(placed) = placed else { return Default::default() };
     let since =
-        placed.place.since.filter(|_| !row.in_stage.is_empty()).map(|at| moment_of(at, now)).unwrap_or_default();
+        placed.position.since.filter(|_| !row.in_stage.is_empty()).map(|at| moment_of(at, now)).unwrap_or_default();
     let qos = placed.facts.object().map(|pod| pod.status.qos_class.to_string()).unwrap_or_default();
     [since, qos]
 }

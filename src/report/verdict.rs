@@ -4,10 +4,10 @@
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{Moment, PlegView, clock, milliseconds};
+use crate::view::{NodeView, PlegView, clock, milliseconds};
 
 /// What is said of PLEG, in one sentence that names the numbers it rests on.
-pub fn sentence(moment: &Moment, pleg: &PlegView) -> String {
+pub fn sentence(moment: &NodeView, pleg: &PlegView) -> String {
     let now = moment.now;
     let age = pleg.last_seen_age.map(human_duration).unwrap_or_default();
     match pleg.verdict(now) {
@@ -34,7 +34,7 @@ pub fn sentence(moment: &Moment, pleg: &PlegView) -> String {
 }
 
 /// Since when the page of metrics has had no answer, as a line; None while it answers.
-pub fn metrics_silent(moment: &Moment, pleg: &PlegView) -> Option<String> {
+pub fn metrics_silent(moment: &NodeView, pleg: &PlegView) -> Option<String> {
     let now = moment.now;
     let facts = moment.snapshot.sources.get(&Source::KubeletMetrics)?;
     match facts.unanswered_since() {

@@ -12,11 +12,11 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::recorder::{Recorded, Recorder};
 use crate::diagnose::Rounds;
-use crate::model::{FirstList, Model, Snapshot};
+use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
 use crate::record::RecordError;
 use crate::runbook::Runbook;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Observations applied at most before a frame is due again.
 const BATCH: usize = 4096;
@@ -48,8 +48,8 @@ impl Live {
     }
 
     /// The node is called so, whatever sources say.
-    pub fn name_node(&mut self, name: &str) {
-        self.model.name_node(name.into());
+    pub fn set_node_name(&mut self, name: &str) {
+        self.model.set_node_name(name.into());
     }
 
     /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
@@ -133,8 +133,8 @@ impl Live {
     }
 
     /// The sources that are still waited for, and how far they are.
-    pub fn awaited(&self) -> BTreeMap<Source, FirstList> {
-        self.model.first_lists()
+    pub fn awaited(&self) -> BTreeMap<Source, InitialList> {
+        self.model.initial_lists()
     }
 
     /// Every source that was started has told all that it had to tell at first, or has said why not. A list that is still
@@ -144,16 +144,16 @@ impl Live {
         self.expected.iter().all(|source| {
             sources.get(source).is_some_and(|facts| match facts.state {
                 SourceState::Connecting => false,
-                SourceState::Live { .. } | SourceState::Degraded { .. } => self.model.has_begun(*source),
+                SourceState::Live { .. } | SourceState::Degraded { .. } => self.model.has_listed(*source),
                 _ => true,
             })
         })
     }
 
     /// The node as it is known at `now`.
-    pub fn moment(&mut self, now: Time) -> Moment {
+    pub fn moment(&mut self, now: Time) -> NodeView {
         let snapshot: Snapshot = self.model.snapshot();
-        Moment::new(snapshot, &mut self.rounds, now)
+        NodeView::new(snapshot, &mut self.rounds, now)
     }
 
     /// Ends the recording, if there is one.

@@ -28,7 +28,7 @@ use crate::record::{At, Problem, RecordError};
 use crate::runbook::Runbook;
 use crate::text::Text;
 use crate::time::TimeDelta;
-use crate::view::Moment;
+use crate::view::NodeView;
 use crate::weight::DEFAULT_MEMORY;
 use tape::{Item, Tape};
 
@@ -55,7 +55,9 @@ pub enum SessionError {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// A recording's state takes more memory than may be used.
-    #[error("{file}: the state that begins frame {frame} needs more memory than may be used; raise --max-memory")]
+    #[error(
+        "{file}: the state that begins frame {frame} needs more memory than --max-memory allows; raise --max-memory"
+    )]
     TooMuch {
         /// The recording.
         file: String,
@@ -357,9 +359,9 @@ impl Session {
     }
 
     /// The node as it is known now.
-    pub fn moment(&mut self) -> Moment {
-        self.model.name_node(self.tape.node().clone());
-        let moment = Moment::new(self.model.snapshot(), &mut self.rounds, self.now);
+    pub fn moment(&mut self) -> NodeView {
+        self.model.set_node_name(self.tape.node().clone());
+        let moment = NodeView::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
         moment
     }

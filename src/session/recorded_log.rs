@@ -3,7 +3,7 @@
 
 use crate::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogUpdate, Stream};
 use crate::observation::Source;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// A log that is looked at while a recording plays.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl RecordedLog {
     }
 
     /// Takes a moment in.
-    pub fn look(&mut self, moment: &Moment) {
+    pub fn look(&mut self, moment: &NodeView) {
         let request = &self.request;
         let placed = moment.pod(&request.uid);
         let of_it = placed.iter().flat_map(|placed| placed.facts.log_lines());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
-        log.look(&Moment::new(node.snapshot(), &mut Rounds::default(), node.at));
+        log.look(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
         log.take()
     }
 

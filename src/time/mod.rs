@@ -12,6 +12,7 @@
 //! | the result of `+` and `-` | the nearest time or span in range |
 
 mod delta;
+mod duration;
 mod parse;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use chrono::{DateTime, Datelike, Local, SecondsFormat, SubsecRound, TimeZone, Ut
 use serde::Serialize;
 
 pub use delta::TimeDelta;
+pub use duration::parse_duration_seconds;
 pub use parse::{ClockTime, OutOfRange};
 
 /// A point in time on the wall clock, UTC, from [`Time::MIN`] to [`Time::MAX`]: the years that RFC 3339 can express, without

@@ -20,9 +20,9 @@ use super::theme::Theme;
 use super::{Options, screen};
 use crate::container_log::{LogCommand, LogUpdate};
 use crate::diagnose::Todo;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::view::{Column, Filter, Moment, Sort, Why};
+use crate::view::{Column, Filter, NodeView, Sort, Why};
 
 /// What the loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct Open {
     /// UID.
     pub key: Text,
     /// As it was last seen.
-    pub last: Option<Placed>,
+    pub last: Option<LocatedPod>,
     /// Why it stood there.
     pub why: Option<Why>,
     /// No source has it any more.
@@ -185,7 +185,7 @@ impl App {
     }
 
     /// Shows a moment, unless the picture is kept still.
-    pub fn show(&mut self, moment: Moment, title: &str) {
+    pub fn show(&mut self, moment: NodeView, title: &str) {
         if self.paused && self.picture.is_some() {
             return;
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::container_log::{LogCommand, LogUpdate};
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Something whose moments can be shown while time passes.
 pub trait Feed {
@@ -12,7 +12,7 @@ pub trait Feed {
     fn pass(&mut self, elapsed: Duration) -> bool;
 
     /// The moment now.
-    fn moment(&mut self) -> Moment;
+    fn moment(&mut self) -> NodeView;
 
     /// Real time until the next thing that may change the picture, at most.
     fn wake_in(&mut self) -> Duration;

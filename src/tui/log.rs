@@ -3,7 +3,7 @@
 use super::log_lines::{DisplayLine, SearchableLines, wrapped_rows};
 use super::pane::Pane;
 use crate::container_log::{Instance, LogCommand, LogOrigin, LogRequest, LogUpdate, OlderLines};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
 
@@ -25,7 +25,7 @@ pub enum Older {
 /// The open log of one container.
 #[derive(Clone, Debug)]
 pub struct LogPane {
-    placed: Placed,
+    placed: LocatedPod,
     /// The pane to return to.
     pub from: Pane,
     /// No source reports the pod any more.
@@ -50,7 +50,7 @@ pub struct LogPane {
     pub older: Older,
     /// The screen follows the newest line.
     pub follow: bool,
-    /// Lines that arrived since `follow` was switched off.
+    /// SearchableLines that arrived since `follow` was switched off.
     pub unseen: usize,
     /// Number of the selected line.
     pub cursor: i64,
@@ -74,7 +74,7 @@ pub struct LogPane {
 
 impl LogPane {
     /// Opens the log of the failing container of a pod; None when no source reports a container.
-    pub fn open(placed: &Placed, why: Option<&Why>, from: Pane) -> Option<(Self, LogCommand)> {
+    pub fn open(placed: &LocatedPod, why: Option<&Why>, from: Pane) -> Option<(Self, LogCommand)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
@@ -123,7 +123,7 @@ impl LogPane {
     }
 
     /// Updates pod and containers.
-    pub fn update_pod(&mut self, placed: Option<&Placed>) {
+    pub fn update_pod(&mut self, placed: Option<&LocatedPod>) {
         self.gone = placed.is_none();
         let Some(placed) = placed else { return };
         let name = self.choice().map(|c| c.name.clone());

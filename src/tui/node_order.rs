@@ -7,13 +7,13 @@ use super::cells::pod_name;
 use super::sections::{Cell, nothing, number, percent, table, text, title};
 use super::theme::{Role, Theme};
 use crate::objects::{Quantity, Resource};
-use crate::view::{Busy, NodeView, Victim, amount_text};
+use crate::view::{Busy, NodeDetail, Victim, amount_text};
 
 /// Pods shown of each list.
 const SHOWN: usize = 12;
 
 /// As the kubelet would evict them.
-pub fn evicted(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn evicted(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
         true => "over request, then priority, then excess",
         false => "over request, then priority",
@@ -44,7 +44,7 @@ pub fn evicted(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static
 }
 
 /// As the kernel would kill them.
-pub fn killed(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn killed(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
         true => "~score: oom_score_adj and thousandths of the memory it uses",
         false => "by oom_score_adj alone",
@@ -65,7 +65,7 @@ pub fn killed(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>
 }
 
 /// The busiest; nothing while nobody knows.
-pub fn busy(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn busy(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if view.busy.is_empty() {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use super::theme::{Role, Theme};
 use crate::objects::Quantity;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{NodeView, ResourceLine, Threshold, bytes};
+use crate::view::{NodeDetail, ResourceLine, Threshold, bytes};
 
 /// Width from which pods without a limit are told.
 const WIDE: usize = 100;
@@ -23,7 +23,7 @@ const NEAR: f64 = 0.05;
 const PRESSED: f64 = 10.0;
 
 /// Resources.
-pub fn resources(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("RESOURCES", &view.unseen, cells, theme)];
     if view.resources.is_empty() {
         lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
@@ -65,7 +65,7 @@ fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
 }
 
 /// Thresholds, file systems, pressure.
-pub fn bounds(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let assumed = view.thresholds.iter().any(|t| t.assumed);
     let note = if assumed { "the defaults: the kubelet's settings were not read" } else { "" };
     let mut lines = vec![title("EVICTION THRESHOLDS", note, cells, theme)];

@@ -9,7 +9,7 @@ use super::sections::{nothing, number, said, table, text, title};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::view::{ConditionLine, Fault, LifeLine, NodeView};
+use crate::view::{ConditionLine, Fault, LifeLine, NodeDetail};
 
 /// A certificate that ends so soon is marked, days.
 const SOON_DAYS: i64 = 7;
@@ -24,7 +24,7 @@ pub fn faults(faults: &[Fault], cells: usize, theme: &Theme) -> Vec<Line<'static
 }
 
 /// Conditions, taints and the lease.
-pub fn conditions(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn conditions(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("CONDITIONS", "", cells, theme)];
     if view.conditions.is_empty() {
         lines.extend(nothing("no source shows the node object", cells, theme));
@@ -99,7 +99,7 @@ fn lease(life: &LifeLine, now: Time) -> (String, Role) {
 }
 
 /// Kills for memory, the runtime's conditions, certificates.
-pub fn others(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn others(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("RUNTIME", "", cells, theme)];
     if view.runtime.is_empty() {
         lines.extend(nothing("it has not told its conditions", cells, theme));
@@ -116,7 +116,7 @@ pub fn others(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Li
     lines
 }
 
-fn kills(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn kills(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let since = view.boot.map(|at| format!(" since boot {} ago", human_duration((now - at).max(TimeDelta::zero()))));
     let note = match view.oom_kills {
         Some(count) => format!("{count} processes killed{}", since.unwrap_or_default()),
@@ -132,7 +132,7 @@ fn kills(view: &NodeView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'s
     lines
 }
 
-fn certificates(view: &NodeView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn certificates(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if view.certificates.is_empty() && view.looked.is_none() {
         return Vec::new();
     }

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use crate::text::Text;
-use crate::view::{EventLine, Filter, Header, KubeletView, Moment, NodeView, PlegView, Row, Sort, newest_events};
+use crate::view::{EventLine, Filter, Header, KubeletView, NodeDetail, NodeView, PlegView, Row, Sort, newest_events};
 
 use super::cells::width;
 
@@ -15,7 +15,7 @@ const EVENTS: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// The moment.
-    pub moment: Moment,
+    pub moment: NodeView,
     /// What is shown: a recording's name and speed, or that it is live.
     pub title: Text,
     /// The header.
@@ -29,14 +29,14 @@ pub struct Picture {
     /// Credentials in messages are shown.
     pub secrets: bool,
     // These look at every pod: once a moment, not once a key, and only while their pane is open.
-    node: OnceLock<NodeView>,
+    node: OnceLock<NodeDetail>,
     kubelet: OnceLock<KubeletView>,
     events: OnceLock<(Vec<EventLine>, usize)>,
 }
 
 impl Picture {
     /// Works a moment out.
-    pub fn new(moment: Moment, title: &str, filter: &Filter, sort: Sort) -> Self {
+    pub fn new(moment: NodeView, title: &str, filter: &Filter, sort: Sort) -> Self {
         let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
         let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
         let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
@@ -57,8 +57,8 @@ impl Picture {
     }
 
     /// The node.
-    pub fn node(&self) -> &NodeView {
-        self.node.get_or_init(|| NodeView::new(&self.moment))
+    pub fn node(&self) -> &NodeDetail {
+        self.node.get_or_init(|| NodeDetail::new(&self.moment))
     }
 
     /// The kubelet.

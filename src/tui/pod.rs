@@ -23,7 +23,7 @@ use super::step::Step;
 use super::theme::{Role, Theme};
 use super::{Picture, pod_containers, pod_events, pod_life, pod_log, pod_stages, pod_why};
 use crate::observation::Time;
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::view::{Detail, Why, life};
 
 /// Draws heading and sections.
@@ -90,7 +90,7 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
 }
 
 fn sections(
-    placed: &Placed,
+    placed: &LocatedPod,
     detail: &Detail,
     why: Option<(&Why, Step)>,
     (now, secrets): (Time, bool),
@@ -100,7 +100,7 @@ fn sections(
     let mut lines = Vec::new();
     let row = &detail.row;
     let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
-    let what = [if told { "" } else { row.next.as_str() }, placed.place.reason.shown(secrets)];
+    let what = [if told { "" } else { row.next.as_str() }, placed.position.reason.shown(secrets)];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.trouble(row.trouble);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
@@ -115,7 +115,7 @@ fn sections(
         lines.extend(pod_life::lines(&life, cells, theme));
     }
     lines.push(title("STAGES", theme));
-    lines.extend(pod_stages::lines(&placed.place, now, cells, theme));
+    lines.extend(pod_stages::lines(&placed.position, now, cells, theme));
     lines.push(title("CONTAINERS", theme));
     lines.extend(pod_containers::lines(placed, detail, (now, secrets), cells, theme));
     let log = pod_log::lines(placed, cells, theme);

@@ -14,7 +14,7 @@ use super::cells::{fit, width, wrap};
 use super::pod_stages::evidence;
 use super::theme::{Role, Theme};
 use crate::observation::Time;
-use crate::pipeline::{ContainerKind, ContainerPlace, Next, NextKind, Placed, human_duration};
+use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Next, NextKind, human_duration};
 use crate::view::{Detail, Sides, exit_words, next_text, restart_strip};
 
 /// Width from which the three words stand side by side.
@@ -24,8 +24,14 @@ const SIDE_BY_SIDE: usize = 120;
 const DIFFER: &str = "  they differ";
 
 /// The lines of the section.
-pub fn lines(placed: &Placed, detail: &Detail, at: (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let containers = &placed.place.containers;
+pub fn lines(
+    placed: &LocatedPod,
+    detail: &Detail,
+    at: (Time, bool),
+    cells: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let containers = &placed.position.containers;
     if containers.is_empty() {
         return vec![Line::styled("  no source names a container", theme.style(Role::Muted))];
     }
@@ -50,7 +56,7 @@ pub fn lines(placed: &Placed, detail: &Detail, at: (Time, bool), cells: usize, t
 }
 
 fn one(
-    place: &ContainerPlace,
+    place: &ContainerPosition,
     names: usize,
     (now, secrets): (Time, bool),
     cells: usize,

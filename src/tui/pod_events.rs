@@ -10,16 +10,16 @@ use ratatui::text::{Line, Span};
 use super::cells::{fit, width, wrap};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
-use crate::pipeline::{Placed, human_duration};
+use crate::pipeline::{LocatedPod, human_duration};
 
 /// Events shown.
 const SHOWN: usize = 100;
 
 /// The lines of the section.
-pub fn lines(placed: &Placed, (now, secrets): (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(placed: &LocatedPod, (now, secrets): (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let facts = &placed.facts;
     if facts.events.is_empty() {
-        let text = if facts.heard.events { "  none" } else { "  no source of events has been heard" };
+        let text = if facts.complete.events { "  none" } else { "  no source of events has been heard" };
         return vec![Line::styled(text, theme.style(Role::Muted))];
     }
     let reasons = facts.events.iter().take(SHOWN).map(|e| width(&e.reason)).max().unwrap_or(0).clamp(6, 24);

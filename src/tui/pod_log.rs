@@ -4,16 +4,16 @@ use ratatui::text::{Line, Span};
 
 use super::cells::wrap;
 use super::theme::{Role, Theme};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::view::clock;
 
 /// Lines shown of each container.
 const SHOWN: usize = 10;
 
 /// The lines of the section; empty without container output.
-pub fn lines(placed: &Placed, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(placed: &LocatedPod, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    for container in &placed.place.containers {
+    for container in &placed.position.containers {
         let written: Vec<_> = placed.facts.log_lines().filter(|l| l.container == container.name).collect();
         if written.is_empty() {
             continue;

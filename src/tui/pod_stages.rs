@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use super::cells::{cut, fit, wrap};
 use super::theme::{Role, Theme};
 use crate::observation::Time;
-use crate::pipeline::{Evidence, Place, StageState, Step, human_duration};
+use crate::pipeline::{Evidence, PipelinePosition, StageProgress, StageState, human_duration};
 use crate::view::{clock, milliseconds};
 
 /// Lines of one piece of evidence.
@@ -24,9 +24,9 @@ const LINES: usize = 3;
 const EVIDENCE: usize = 4;
 
 /// The lines of the section.
-pub fn lines(place: &Place, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(place: &PipelinePosition, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
-    for step in &place.steps {
+    for step in &place.stages {
         out.push(stage(step, step.stage == place.stage, now, theme));
         let mut evidence: Vec<&Evidence> = step.evidence.iter().collect();
         evidence.sort_by_key(|e| Reverse(e.at));
@@ -37,7 +37,7 @@ pub fn lines(place: &Place, now: Time, cells: usize, theme: &Theme) -> Vec<Line<
     out
 }
 
-fn stage(step: &Step, here: bool, now: Time, theme: &Theme) -> Line<'static> {
+fn stage(step: &StageProgress, here: bool, now: Time, theme: &Theme) -> Line<'static> {
     let (glyph, role) = theme.stage(step.state);
     let name = theme.style(if here { Role::Heading } else { Role::Plain });
     let name = if here { name.add_modifier(Modifier::UNDERLINED) } else { name };

@@ -188,7 +188,7 @@ impl Screen {
 
     fn ask_moment(&mut self) {
         if !self.wants_moment && !self.app.paused {
-            self.wants_moment = self.worker.ask(Request::Moment).is_ok();
+            self.wants_moment = self.worker.ask(Request::NodeView).is_ok();
         }
     }
 
@@ -240,7 +240,7 @@ impl Screen {
             Message::Signal(signal) => return Err(TuiError::Signal(signal)),
             Message::HangUp => return Err(TuiError::HangUp),
             Message::Written => {}
-            Message::Moment(moment, title) => {
+            Message::NodeView(moment, title) => {
                 self.wants_moment = false;
                 self.app.show(*moment, &title);
                 self.dirty = true;

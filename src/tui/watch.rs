@@ -17,7 +17,7 @@ use signal_hook::iterator::Signals;
 
 use super::terminal;
 use crate::container_log::LogUpdate;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// What the loop is woken for.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub enum Message {
     /// A frame has been written.
     Written,
     /// The moment that was asked for, and what is shown.
-    Moment(Box<Moment>, String),
+    NodeView(Box<NodeView>, String),
     /// What is new of a log: how often logs were opened and closed until then, and the news.
     News(u64, Vec<LogUpdate>),
     /// The feed has failed: no moment will ever come any more.

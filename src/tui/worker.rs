@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Feed;
 use super::watch::Message;
 use crate::container_log::LogCommand;
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// Requests that may wait for the thread.
 const WAITING: usize = 64;
@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// What the loop asks for.
 pub enum Request {
     /// One moment, once it differs from the last one.
-    Moment,
+    NodeView,
     /// Once, what is new of the open log.
     News,
     /// Something of a container's log.
@@ -141,7 +141,7 @@ impl Followed {
 
     fn take(&mut self, request: Request) {
         match request {
-            Request::Moment => self.wants_moment = true,
+            Request::NodeView => self.wants_moment = true,
             Request::News => self.wants_news = true,
             Request::Log(ask) => {
                 self.log += u64::from(opens_or_closes(&ask));
@@ -161,9 +161,9 @@ impl Followed {
         }
         (self.wants_moment, self.changed) = (false, false);
         let begun = Instant::now();
-        let moment: Moment = self.feed.moment();
+        let moment: NodeView = self.feed.moment();
         self.made = (begun, moment.now.timestamp_subsec_millis() % 1000);
-        Some(Message::Moment(Box::new(moment), self.feed.title()))
+        Some(Message::NodeView(Box::new(moment), self.feed.title()))
     }
 
     fn news(&mut self) -> Option<Message> {

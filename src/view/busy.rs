@@ -1,7 +1,7 @@
 //! Owns the order of pods by the processors that they use, against what they asked for.
 //! It must not take a pod whose use is not known for an idle one.
 
-use super::Moment;
+use super::NodeView;
 use super::resources::resident;
 use crate::model::requests;
 use crate::objects::{Quantity, Resource};
@@ -34,7 +34,7 @@ impl Busy {
 }
 
 /// Pods by the processors they use, the most first; those of which that is not known are not in it.
-pub fn by_cpu(moment: &Moment) -> Vec<Busy> {
+pub fn by_cpu(moment: &NodeView) -> Vec<Busy> {
     let node = moment.snapshot.node.as_ref();
     let capacity = node.and_then(|n| n.status.capacity.get(&Resource::Cpu));
     let mut all: Vec<Busy> = resident(moment)

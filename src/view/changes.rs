@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Filter, Moment, Row};
-use crate::pipeline::Placed;
+use super::{Filter, NodeView, Row};
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
 /// What became of a row.
@@ -43,14 +43,14 @@ pub struct Change {
     /// The row.
     pub row: Row,
     /// Its pod.
-    pub placed: Placed,
+    pub placed: LocatedPod,
 }
 
 /// Remembers the rows that a filter has let through.
 #[derive(Debug)]
 pub struct Changes {
     filter: Filter,
-    known: BTreeMap<Text, (Row, Placed)>,
+    known: BTreeMap<Text, (Row, LocatedPod)>,
     begun: bool,
 }
 
@@ -61,11 +61,11 @@ impl Changes {
     }
 
     /// What is to be told of `moment`, in the order of its rows, and what is gone behind it.
-    pub fn news(&mut self, moment: &Moment) -> Vec<Change> {
+    pub fn news(&mut self, moment: &NodeView) -> Vec<Change> {
         let mut news = Vec::new();
         let first = !std::mem::replace(&mut self.begun, true);
         // Once for all rows: one by one they would be looked for.
-        let pods: BTreeMap<&Text, &Placed> = moment.pods.iter().map(|p| (&p.facts.key, p)).collect();
+        let pods: BTreeMap<&Text, &LocatedPod> = moment.pods.iter().map(|p| (&p.facts.key, p)).collect();
         let asked = self.filter.matcher();
         for row in moment.rows() {
             let Some(placed) = pods.get(&row.key) else { continue };

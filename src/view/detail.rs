@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use super::Row;
-use crate::model::{Held, real};
+use crate::model::{StoredObject, nonzero_time};
 use crate::objects::{ContainerStatus, LeftOut, Pod};
 use crate::observation::{Container, ContainerPhase, Time};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
 /// What each source says of one container; empty when it says nothing.
@@ -50,7 +50,7 @@ pub struct Detail {
 
 impl Detail {
     /// One pod at `now`.
-    pub fn new(placed: &Placed, now: Time) -> Self {
+    pub fn new(placed: &LocatedPod, now: Time) -> Self {
         let facts = &placed.facts;
         let object = facts.object();
         let status = object.map(|pod| &pod.status);
@@ -82,7 +82,7 @@ impl Detail {
             node: object.map(|pod| pod.spec.node_name.clone()).unwrap_or_default(),
             owner: owner.map(|o| format!("{}/{}", o.kind, o.name)).unwrap_or_default(),
             is_static: facts.is_static(),
-            sides: placed.place.containers.iter().map(|c| side(&c.name)).collect(),
+            sides: placed.position.containers.iter().map(|c| side(&c.name)).collect(),
             left_out: facts.left_out(),
         }
     }
@@ -90,7 +90,7 @@ impl Detail {
 
 type Statuses<'a> = HashMap<&'a Text, &'a ContainerStatus>;
 
-fn statuses(pod: &Held<Pod>) -> Statuses<'_> {
+fn statuses(pod: &StoredObject<Pod>) -> Statuses<'_> {
     let mut all = Statuses::new();
     for status in pod.value.status.all_containers() {
         all.entry(&status.name).or_insert(status);
@@ -110,7 +110,7 @@ fn of_runtime(container: &Container) -> String {
     let word = match (container.phase, container.exit_code) {
         (ContainerPhase::Created, _) => "created".into(),
         (ContainerPhase::Running, _) => "running".into(),
-        (ContainerPhase::Exited, Some(code)) if real(container.started_at).is_some() => {
+        (ContainerPhase::Exited, Some(code)) if nonzero_time(container.started_at).is_some() => {
             format!("exited {code} {}", container.reason)
         }
         (ContainerPhase::Exited, Some(code)) => format!("never started, exit {code} {}", container.reason),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::model::Model;
     use crate::observation::{Fact, Observation, Sequencer, Source};
-    use crate::pipeline::Placer;
+    use crate::pipeline::PodLocator;
 
     fn sides(api_state: &str, phase: ContainerPhase) -> Sides {
         let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
@@ -139,7 +139,7 @@ mod tests {
         let container = serde_json::json!({"id": "1", "sandbox": "s", "name": "c", "pod": "p", "namespace": "n",
             "uid": "u", "attempt": 2, "phase": phase, "created_at": null});
         say(Source::Cri, Fact::Container(serde_json::from_value(container).unwrap()));
-        let placed = Placer::default().place_all(&model.snapshot(), now);
+        let placed = PodLocator::default().locate_all(&model.snapshot(), now);
         Detail::new(&placed[0], now).sides.remove(0)
     }
 

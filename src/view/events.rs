@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Moment, has_words};
+use super::{NodeView, has_words};
 use crate::diagnose::{Diagnosis, Finding, UNKNOWN};
 use crate::objects::Event;
 use crate::observation::Time;
@@ -62,12 +62,12 @@ impl EventLine {
 type Known<'a> = (Option<&'a Text>, &'a Arc<Event>);
 
 /// Every event, newest first.
-pub fn events(moment: &Moment) -> Vec<EventLine> {
+pub fn events(moment: &NodeView) -> Vec<EventLine> {
     folded(moment, known(moment))
 }
 
 /// The newest events, `most` of them at most, and how many older ones there are.
-pub fn newest_events(moment: &Moment, most: usize) -> (Vec<EventLine>, usize) {
+pub fn newest_events(moment: &NodeView, most: usize) -> (Vec<EventLine>, usize) {
     let all: Vec<Known> = known(moment).collect();
     let older = all.len().saturating_sub(most);
     if older == 0 {
@@ -79,13 +79,13 @@ pub fn newest_events(moment: &Moment, most: usize) -> (Vec<EventLine>, usize) {
     (folded(moment, all.into_iter().filter(|(_, event)| event.last() >= oldest).take(most)), older)
 }
 
-fn known(moment: &Moment) -> impl Iterator<Item = Known<'_>> {
+fn known(moment: &NodeView) -> impl Iterator<Item = Known<'_>> {
     let snapshot = &moment.snapshot;
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
-    of_pods.chain(snapshot.node_events.iter().chain(snapshot.events_elsewhere.iter()).map(|e| (None, e)))
+    of_pods.chain(snapshot.node_events.iter().chain(snapshot.other_events.iter()).map(|e| (None, e)))
 }
 
-fn folded<'a>(moment: &'a Moment, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {
+fn folded<'a>(moment: &'a NodeView, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {
     let mut folded: BTreeMap<(Text, Text, Text, Text, String), EventLine> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     let of_node = Findings::of(Some(moment.node_diagnosis()));

@@ -1,11 +1,11 @@
 //! Owns the two orders in which pods would die for lack of memory: by the kubelet's eviction, and by the kernel.
 //! It must not mix them: the kubelet never looks at the class of service, the kernel at nothing but it and the use.
 
-use super::Moment;
+use super::NodeView;
 use super::resources::{resident, whole};
 use crate::model::requests;
 use crate::objects::{ContainerSpec, Pod, Quantity, Resource};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 use crate::text::Text;
 
 /// `SystemCriticalPriority` (pkg/apis/scheduling).
@@ -48,7 +48,7 @@ impl Victim {
         self.used.map(|used| used - self.request)
     }
 
-    fn of(placed: &Placed, pod: &Pod, moment: &Moment, memory: Quantity) -> Self {
+    fn of(placed: &LocatedPod, pod: &Pod, moment: &NodeView, memory: Quantity) -> Self {
         let facts = &placed.facts;
         let request = requests::requests(&pod.spec).get(&Resource::Memory).unwrap_or_default();
         let used = moment.snapshot.usage.get(&facts.key).map(|held| whole(held.value.memory));
@@ -77,7 +77,7 @@ impl Victim {
 
 /// Pods as the kubelet would evict them under memory pressure, the first one first; those it never evicts are not in it.
 /// Above the request first, then lower priority, then the larger excess (pkg/kubelet/eviction/helpers.go).
-pub fn by_eviction(moment: &Moment) -> Vec<Victim> {
+pub fn by_eviction(moment: &NodeView) -> Vec<Victim> {
     let mut all: Vec<Victim> = victims(moment).into_iter().filter(|v| !v.critical).collect();
     let over = |v: &Victim| v.over.map_or(1, |over| if over { 0 } else { 2 });
     all.sort_by(|a, b| {
@@ -87,7 +87,7 @@ pub fn by_eviction(moment: &Moment) -> Vec<Victim> {
 }
 
 /// Pods as the kernel would kill them when the whole machine is out of memory, the first one first.
-pub fn by_kernel(moment: &Moment) -> Vec<Victim> {
+pub fn by_kernel(moment: &NodeView) -> Vec<Victim> {
     let mut all = victims(moment);
     all.sort_by(|a, b| {
         let score = |v: &Victim| (v.score.unwrap_or(v.adj), v.used);
@@ -100,7 +100,7 @@ fn named(victim: &Victim) -> (&Text, &Text) {
     (&victim.namespace, &victim.name)
 }
 
-fn victims(moment: &Moment) -> Vec<Victim> {
+fn victims(moment: &NodeView) -> Vec<Victim> {
     let node = moment.snapshot.node.as_ref();
     let memory = node.and_then(|n| n.status.capacity.get(&Resource::Memory)).unwrap_or_default();
     resident(moment).map(|(placed, pod)| Victim::of(placed, pod, moment, memory)).collect()

@@ -4,7 +4,7 @@
 use super::words::ago;
 use crate::model::Exit;
 use crate::observation::Time;
-use crate::pipeline::{Placed, human_duration};
+use crate::pipeline::{LocatedPod, human_duration};
 
 /// Restarts shown in one line, the newest last.
 const SHOWN: usize = 10;
@@ -37,7 +37,7 @@ pub fn exit_words(code: i32, reason: &str) -> &'static str {
 }
 
 /// The ends of one container, oldest first: each with its code and how long it ran.
-pub fn restart_strip(placed: &Placed, container: &str, now: Time) -> Option<String> {
+pub fn restart_strip(placed: &LocatedPod, container: &str, now: Time) -> Option<String> {
     let ends: Vec<&Exit> = placed.facts.exits_of(container).collect();
     let last = ends.last()?;
     let shown: Vec<String> = ends.iter().skip(ends.len().saturating_sub(SHOWN)).map(|e| one(e)).collect();

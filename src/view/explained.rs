@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::header::readiness;
-use super::{Moment, Row, Trouble};
+use super::{NodeView, Row, Trouble};
 use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
 use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
@@ -66,7 +66,7 @@ impl Explained {
 }
 
 /// Every subject that is not well, worst first; the node before its pods when it is at fault.
-pub fn explain_all(moment: &Moment) -> Vec<Explained> {
+pub fn explain_all(moment: &NodeView) -> Vec<Explained> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
     let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
@@ -87,10 +87,10 @@ pub fn explain_all(moment: &Moment) -> Vec<Explained> {
 const OWNERS: usize = 64;
 
 /// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
-fn owners(moment: &Moment, doctor: &Doctor) -> Vec<Explained> {
+fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
     // Newest first: what was created since is no longer told.
-    for event in moment.snapshot.events_elsewhere.iter() {
+    for event in moment.snapshot.other_events.iter() {
         if matches!(event.reason.as_str(), "FailedCreate" | "SuccessfulCreate") {
             let about = &event.involved_object;
             newest.entry((&about.kind, &about.namespace, &about.name)).or_insert(event);
@@ -101,7 +101,7 @@ fn owners(moment: &Moment, doctor: &Doctor) -> Vec<Explained> {
 }
 
 /// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
-pub fn explain_named(moment: &Moment, asked: &Asked) -> Vec<Explained> {
+pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
     let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
@@ -130,10 +130,10 @@ pub fn explain_named(moment: &Moment, asked: &Asked) -> Vec<Explained> {
     }
 }
 
-fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
+fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
     let placed = moment.pod(&row.key)?;
     let diagnosis = doctor.pod(placed);
-    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.place.stage).cloned();
+    let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.position.stage).cloned();
     Some(Explained {
         kind: "Pod".into(),
         namespace: row.namespace.clone(),
@@ -147,7 +147,7 @@ fn pod(moment: &Moment, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<
     })
 }
 
-fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
+fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
     // Of several nodes in an import each is looked at by its own conditions.
@@ -155,7 +155,7 @@ fn node(moment: &Moment, doctor: &Doctor, name: Text) -> Explained {
         let about = |e: &&std::sync::Arc<crate::objects::Event>| {
             e.involved_object.kind == "Node" && e.involved_object.name == n.metadata.name
         };
-        let node_events = moment.snapshot.events_elsewhere.iter().filter(about).cloned().collect();
+        let node_events = moment.snapshot.other_events.iter().filter(about).cloned().collect();
         crate::model::Snapshot { node: Some(n.clone()), node_events, ..(*moment.snapshot).clone() }
     });
     let doctor = Doctor { snapshot: snapshot.as_ref().unwrap_or(doctor.snapshot), ..*doctor };
@@ -229,7 +229,7 @@ mod tests {
         let created = event("db-1", "SuccessfulCreate", "Created pod: db-1-x", node.at + TimeDelta::seconds(5));
         node.list(Source::ApiEvents, vec![failed, other, created]);
         node.at += TimeDelta::seconds(10);
-        let told = explain_all(&Moment::new(node.snapshot(), &mut Rounds::default(), node.at));
+        let told = explain_all(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
         let told: Vec<_> = told.iter().filter(|e| e.kind != "Node").collect();
         assert_eq!(told.len(), 1);
         assert_eq!((told[0].kind.as_str(), told[0].name.as_str()), ("ReplicaSet", "web-1"));

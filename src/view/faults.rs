@@ -49,7 +49,7 @@ pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault
 fn about(alarm: &Alarm) -> String {
     match alarm {
         Alarm::Unanswered { source, .. } => format!("{} does not answer", source.name()),
-        Alarm::PlegSilent { .. } => "PLEG does not relist".into(),
+        Alarm::PlegStale { .. } => "PLEG does not relist".into(),
         Alarm::PullStalled { reference, .. } => format!("the pull of {} does not move", reference.one_line()),
     }
 }
@@ -58,7 +58,7 @@ fn is_told_by(alarm: &Alarm, cause: &str) -> bool {
     match alarm {
         Alarm::Unanswered { call: Call::CriList, .. } => cause.starts_with("runtime."),
         Alarm::Unanswered { call: Call::Healthz, .. } => cause.starts_with("node.kubelet-down"),
-        Alarm::PlegSilent { .. } => cause.starts_with("node.pleg-unhealthy"),
+        Alarm::PlegStale { .. } => cause.starts_with("node.pleg-unhealthy"),
         Alarm::Unanswered { .. } | Alarm::PullStalled { .. } => false,
     }
 }

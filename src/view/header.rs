@@ -3,8 +3,8 @@
 
 use super::faults::{Fault, faults};
 use super::words::{ago, first_text, lease_text, source_state_text, source_state_word};
-use super::{Moment, Trouble};
-use crate::model::{FirstList, SourceFacts};
+use super::{NodeView, Trouble};
+use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
 use crate::pipeline::human_duration;
@@ -54,7 +54,7 @@ pub struct LeaseLine {
 }
 
 impl LeaseLine {
-    fn of(moment: &Moment) -> Option<Self> {
+    fn of(moment: &NodeView) -> Option<Self> {
         let lease = moment.snapshot.lease.as_deref()?;
         let renewed = lease.spec.renew_time?;
         let live = moment.snapshot.sources.get(&Source::ApiLease).is_some_and(|s| s.is_live());
@@ -110,7 +110,7 @@ pub(super) fn readiness(node: &Node) -> &'static str {
 }
 
 impl Header {
-    pub(super) fn new(moment: &Moment) -> Self {
+    pub(super) fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
         let info = node.map(|n| n.status.node_info.clone()).unwrap_or_default();
@@ -139,7 +139,7 @@ impl Header {
             .map(|(&source, facts)| SourceLine {
                 source,
                 word: source_state_word(&facts.state),
-                text: source_text(facts, snapshot.first_lists.get(&source), now),
+                text: source_text(facts, snapshot.initial_lists.get(&source), now),
                 last_answer: facts.last_answer,
                 answered: facts.last_answer.map(|at| human_duration(ago(now, at))).unwrap_or_default(),
                 unanswered_since: facts.unanswered_since(),
@@ -147,7 +147,7 @@ impl Header {
                 dropped: facts.dropped,
                 unreadable: facts.unreadable,
                 unverified: facts.unverified,
-                first: snapshot.first_lists.get(&source).map(|f| first_text(f, now)).unwrap_or_default(),
+                first: snapshot.initial_lists.get(&source).map(|f| first_text(f, now)).unwrap_or_default(),
             })
             .collect();
         let is_api = |source: &Source| source.name().starts_with("api-");
@@ -181,14 +181,14 @@ impl Header {
             sources,
             unverified: unverified.into_iter().filter(|(is, _)| *is).map(|(_, who)| who).collect(),
             pods,
-            pods_so_far: POD_LISTS.iter().any(|source| snapshot.first_lists.contains_key(source)),
+            pods_so_far: POD_LISTS.iter().any(|source| snapshot.initial_lists.contains_key(source)),
             faults: faults(moment.node_diagnosis(), &moment.alarms, now),
         }
     }
 }
 
 /// A source's state with why and when, and what must be known of its answers.
-fn source_text(facts: &SourceFacts, first: Option<&FirstList>, now: Time) -> String {
+fn source_text(facts: &SourceFacts, first: Option<&InitialList>, now: Time) -> String {
     let mut text = match first {
         Some(first) => first_text(first, now),
         None => source_state_text(&facts.state, now),

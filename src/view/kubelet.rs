@@ -3,8 +3,8 @@
 
 use super::settings::{SettingLine, settings};
 use super::words::{ago, milliseconds};
-use super::{Moment, PlegView};
-use crate::model::{OperationWindow, StartTimes};
+use super::{NodeView, PlegView};
+use crate::model::{OperationWindow, PodStartLatency};
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::Text;
@@ -68,7 +68,7 @@ pub struct KubeletView {
     /// States of pod workers.
     pub workers: Vec<Workers>,
     /// How long pods took to start.
-    pub starts: Option<StartTimes>,
+    pub starts: Option<PodStartLatency>,
     /// Settings.
     pub settings: Vec<SettingLine>,
 }
@@ -114,7 +114,7 @@ impl Relists {
 
 impl KubeletView {
     /// The kubelet at the moment.
-    pub fn new(moment: &Moment) -> Self {
+    pub fn new(moment: &NodeView) -> Self {
         let pleg = moment.pleg();
         let kubelet = &moment.snapshot.kubelet;
         let relists = Relists::of(&pleg);
@@ -127,22 +127,22 @@ impl KubeletView {
             relists,
             operations,
             workers: workers(moment),
-            starts: kubelet.start_times(),
+            starts: kubelet.pod_start_latency(),
             settings: settings(moment),
             pleg,
         }
     }
 }
 
-fn workers(moment: &Moment) -> Vec<Workers> {
+fn workers(moment: &NodeView) -> Vec<Workers> {
     let state = |(key, pods): (&Text, &u64)| {
         let (lifecycle, config) = key.split_once('/')?;
         Some(Workers { lifecycle: lifecycle.into(), config: config.into(), pods: *pods })
     };
-    moment.snapshot.kubelet.working().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
+    moment.snapshot.kubelet.pod_workers().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
 }
 
-fn feeds(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
+fn feeds(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
     vec![
         config(moment),
         relisting(moment, pleg, relists),
@@ -167,7 +167,7 @@ fn feed(known: impl Into<String>, health: Health) -> Feed {
 }
 
 /// The loop said that it skips, and has not been seen to go on.
-fn blocked(moment: &Moment) -> Option<Feed> {
+fn blocked(moment: &NodeView) -> Option<Feed> {
     let (at, why) = moment.snapshot.loop_blocked.as_ref()?;
     let since = ago(moment.now, *at);
     // It says so again at least every five seconds.
@@ -177,13 +177,13 @@ fn blocked(moment: &Moment) -> Option<Feed> {
     Some(feed(known, if now { Health::Trouble } else { Health::Well }))
 }
 
-fn config(moment: &Moment) -> Feed {
+fn config(moment: &NodeView) -> Feed {
     let api = moment.snapshot.sources.get(&Source::ApiPods);
     let statics = moment.pods.iter().filter(|p| p.facts.is_static()).count();
     let of_api = moment.pods.len() - statics;
     let live = api.is_some_and(|facts| facts.is_live());
     let lag =
-        moment.pods.iter().filter(|p| p.facts.heard.kubelet && p.facts.api.is_some() && p.facts.kubelet.is_none());
+        moment.pods.iter().filter(|p| p.facts.complete.kubelet && p.facts.api.is_some() && p.facts.kubelet.is_none());
     let mut known = format!("{of_api} pods of the API server, {statics} static");
     let unseen = lag.count();
     if unseen > 0 {
@@ -196,7 +196,7 @@ fn config(moment: &Moment) -> Feed {
     Feed { name: "configCh", what: "pods added, changed, deleted", ..feed(known, health) }
 }
 
-fn relisting(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Feed {
+fn relisting(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Feed {
     let verdict = pleg.verdict(moment.now);
     let health = match verdict {
         "ok" => Health::Well,
@@ -215,7 +215,7 @@ fn relisting(moment: &Moment, pleg: &PlegView, relists: &Relists) -> Feed {
     Feed { name: "plegCh", what: "containers that started or ended", ..feed(known, health) }
 }
 
-fn probes(moment: &Moment) -> Feed {
+fn probes(moment: &NodeView) -> Feed {
     let of = |kind: &str| {
         let about =
             move |e: &&std::sync::Arc<crate::objects::Event>| e.reason == "Unhealthy" && e.message.starts_with(kind);
@@ -225,7 +225,7 @@ fn probes(moment: &Moment) -> Feed {
         moment.pods.iter().filter(|p| p.facts.events.iter().filter(about).any(late)).count()
     };
     let (live, ready, startup) = (of("Liveness"), of("Readiness"), of("Startup"));
-    let known = match (live + ready + startup, moment.pods.iter().any(|p| p.facts.heard.events)) {
+    let known = match (live + ready + startup, moment.pods.iter().any(|p| p.facts.complete.events)) {
         (0, true) => "no probe has failed for 5m, or none was told".into(),
         (0, false) => "no source of events tells of failures".into(),
         _ => format!("pods with failures in 5m: liveness {live}, readiness {ready}, startup {startup}"),
@@ -234,7 +234,7 @@ fn probes(moment: &Moment) -> Feed {
     Feed { name: "probe managers", what: "results of liveness, readiness, startup", ..feed(known, health) }
 }
 
-fn housekeeping(moment: &Moment) -> Feed {
+fn housekeeping(moment: &NodeView) -> Feed {
     let slow = moment.snapshot.lines.iter().filter(|l| l.text.contains("Housekeeping took longer"));
     let what = "every 2s: clean up after pods that are gone";
     let feed = match slow.max_by_key(|l| l.at) {

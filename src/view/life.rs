@@ -1,9 +1,9 @@
 //! Owns a pod's life as a row of phases over time, from what its sources still know.
 //! It must not invent a phase between two times that nobody told: it stays what it was.
 
-use crate::model::real;
+use crate::model::nonzero_time;
 use crate::observation::Time;
-use crate::pipeline::{ContainerKind, Placed, Stage, StageState};
+use crate::pipeline::{ContainerKind, LocatedPod, Stage, StageState};
 
 /// What a pod was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ struct Known {
 }
 
 /// A pod's life up to the moment, oldest first; none when nobody says when it began.
-pub fn life(placed: &Placed, now: Time) -> Vec<Stretch> {
+pub fn life(placed: &LocatedPod, now: Time) -> Vec<Stretch> {
     let Some(known) = Known::of(placed, now) else { return Vec::new() };
     let mut bounds: Vec<Time> = known.bounds().filter(|at| *at > known.created && *at < now).collect();
     bounds.extend([known.created, now.max(known.created)]);
@@ -82,8 +82,8 @@ pub fn life(placed: &Placed, now: Time) -> Vec<Stretch> {
 }
 
 impl Known {
-    fn of(placed: &Placed, now: Time) -> Option<Self> {
-        let (facts, place) = (&placed.facts, &placed.place);
+    fn of(placed: &LocatedPod, now: Time) -> Option<Self> {
+        let (facts, place) = (&placed.facts, &placed.position);
         let object = facts.object();
         let begun = |stage| place.step(stage).and_then(|s| s.since);
         let created = object.and_then(|pod| pod.metadata.creation_timestamp);
@@ -130,22 +130,22 @@ impl Known {
 }
 
 /// From each end of a container that should run on to its next start, and since when a stage before that has failed.
-fn failing(placed: &Placed, now: Time) -> Vec<(Time, Time)> {
+fn failing(placed: &LocatedPod, now: Time) -> Vec<(Time, Time)> {
     let mut spans = Vec::new();
-    for container in &placed.place.containers {
+    for container in &placed.position.containers {
         let runs_on = matches!(container.kind, ContainerKind::App | ContainerKind::Sidecar);
         let exits: Vec<_> = placed.facts.exits_of(&container.name).collect();
         for exit in exits.iter().filter(|e| runs_on || e.exit_code != 0) {
-            let Some(end) = real(exit.finished) else { continue };
+            let Some(end) = nonzero_time(exit.finished) else { continue };
             // What never ran for long starts and ends in one second.
             let others = exits.iter().filter(|e| e.id != exit.id);
-            let starts = others.filter_map(|e| real(e.started)).chain(container.running_since);
+            let starts = others.filter_map(|e| nonzero_time(e.started)).chain(container.running_since);
             let back = starts.filter(|start| *start >= end).min().unwrap_or(now);
             spans.push((end, back));
         }
     }
     // In `running` the containers' ends say it finer.
-    let failed = placed.place.state == StageState::Failed && placed.place.stage < Stage::Running;
-    spans.extend(placed.place.since.filter(|_| failed).map(|since| (since, now)));
+    let failed = placed.position.state == StageState::Failed && placed.position.stage < Stage::Running;
+    spans.extend(placed.position.since.filter(|_| failed).map(|since| (since, now)));
     spans
 }

@@ -3,7 +3,7 @@
 
 use super::Why;
 use crate::container_log::{Instance, LogRequest};
-use crate::pipeline::{ContainerPlace, Placed, StageState};
+use crate::pipeline::{ContainerPosition, LocatedPod, StageState};
 use crate::runbook::quoted;
 use crate::text::Text;
 
@@ -23,27 +23,27 @@ pub struct LogChoice {
 }
 
 /// The containers of a pod, in the order of its place.
-pub fn log_choices(placed: &Placed) -> Vec<LogChoice> {
+pub fn log_choices(placed: &LocatedPod) -> Vec<LogChoice> {
     let ids = |name: &Text| placed.facts.containers_of(name).map(|c| c.id.clone()).collect();
-    let choice = |c: &ContainerPlace| LogChoice {
+    let choice = |c: &ContainerPosition| LogChoice {
         name: c.name.clone(),
         kind: c.kind.name(),
         word: c.word.clone(),
         restarts: c.restarts,
         ids: ids(&c.name),
     };
-    placed.place.containers.iter().map(choice).collect()
+    placed.position.containers.iter().map(choice).collect()
 }
 
 /// The container that is the trouble: the finding's, else one that failed, else the one that ended badly last, else one that
 /// ran and is not ready, else the first that ran.
-pub fn first_choice(placed: &Placed, why: Option<&Why>) -> usize {
-    let containers = &placed.place.containers;
+pub fn first_choice(placed: &LocatedPod, why: Option<&Why>) -> usize {
+    let containers = &placed.position.containers;
     let named = why.and_then(|why| why.own.top()).map(|finding| &finding.container).filter(|name| !name.is_empty());
-    let ended = |c: &ContainerPlace| c.last_exit.as_ref().filter(|(code, ..)| *code != 0).map(|(_, _, at)| *at);
+    let ended = |c: &ContainerPosition| c.last_exit.as_ref().filter(|(code, ..)| *code != 0).map(|(_, _, at)| *at);
     let crashed = containers.iter().enumerate().filter_map(|(i, c)| Some((ended(c)?, i)));
-    let counts = |c: &&ContainerPlace| matches!(c.kind.name(), "app" | "sidecar");
-    let first = |of: &dyn Fn(&ContainerPlace) -> bool| containers.iter().position(of);
+    let counts = |c: &&ContainerPosition| matches!(c.kind.name(), "app" | "sidecar");
+    let first = |of: &dyn Fn(&ContainerPosition) -> bool| containers.iter().position(of);
     named
         .and_then(|name| first(&|c| c.name == *name))
         .or_else(|| first(&|c| c.state == StageState::Failed))
@@ -55,7 +55,7 @@ pub fn first_choice(placed: &Placed, why: Option<&Why>) -> usize {
 }
 
 /// The log of a container.
-pub fn log_request(placed: &Placed, container: &Text, instance: Instance, follow: bool) -> LogRequest {
+pub fn log_request(placed: &LocatedPod, container: &Text, instance: Instance, follow: bool) -> LogRequest {
     let facts = &placed.facts;
     LogRequest {
         namespace: facts.namespace.clone(),
@@ -113,7 +113,7 @@ mod tests {
         let chosen = |statuses| {
             let mut node = Node::new();
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod(statuses)).unwrap())]);
-            let placed = crate::pipeline::Placer::default().place_all(&node.snapshot(), node.at).remove(0);
+            let placed = crate::pipeline::PodLocator::default().locate_all(&node.snapshot(), node.at).remove(0);
             log_choices(&placed)[first_choice(&placed, None)].name.to_string()
         };
         assert_eq!(chosen(json!([running("side", true), crashed])), "web");

@@ -1,9 +1,9 @@
 //! Owns what is shown of PLEG: windows of relists, last-seen age, and our own timing of the same two calls.
 //! It must not call anything healthy that was not read recently.
 
-use super::Moment;
+use super::NodeView;
 use super::words::ago;
-use crate::model::{Calls, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
+use crate::model::{CallHistory, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::time::TimeDelta;
 
@@ -30,7 +30,7 @@ pub struct PlegView {
     /// The runtime's socket is not there or lets nobody in: calls fail at once, ours and the kubelet's.
     pub unreachable: bool,
     /// Our own timing of ListPodSandbox and ListContainers.
-    pub own: Calls,
+    pub own: CallHistory,
     /// When a scrape showed that the kubelet had restarted.
     pub restarted: Option<Time>,
     /// Runtime operations of the last window.
@@ -38,7 +38,7 @@ pub struct PlegView {
 }
 
 impl PlegView {
-    pub(super) fn new(moment: &Moment) -> Self {
+    pub(super) fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let kubelet = &snapshot.kubelet;
         let own = snapshot.sources.get(&Source::Cri).and_then(|s| s.calls.get(&Call::CriList)).cloned();
@@ -54,13 +54,13 @@ impl PlegView {
         );
         Self {
             windows: kubelet.windows.iter().cloned().collect(),
-            total: kubelet.relists_in_all(),
+            total: kubelet.relist_totals(),
             last_seen: kubelet.last_seen(),
             last_seen_age: kubelet.last_seen().map(|at| ago(now, at)),
             threshold: kubelet.relist_threshold(),
             scraped_at,
             stale: unread
-                || snapshot.kubelet_is_away(now)
+                || snapshot.is_kubelet_unresponsive(now)
                 || scraped_at.is_none_or(|at| now - at > TimeDelta::seconds(METRICS_STALE_S)),
             unreachable,
             own: own.unwrap_or_default(),

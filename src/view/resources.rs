@@ -1,11 +1,11 @@
 //! Owns what the pods of the node ask for, and what is in use, against what the node has for them.
 //! It must not count a pod that has ended: nothing is kept free for it.
 
-use super::Moment;
+use super::NodeView;
 use super::words::bytes;
 use crate::model::requests;
 use crate::objects::{Pod, Quantity, Resource, Resources};
-use crate::pipeline::Placed;
+use crate::pipeline::LocatedPod;
 
 /// One resource of the node.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub fn amount_text(resource: &Resource, amount: Quantity) -> String {
 }
 
 /// Pods that the kubelet keeps room for: on this node, and not ended.
-pub(super) fn resident(moment: &Moment) -> impl Iterator<Item = (&Placed, &Pod)> {
+pub(super) fn resident(moment: &NodeView) -> impl Iterator<Item = (&LocatedPod, &Pod)> {
     let node = moment.snapshot.node.as_ref().map(|n| &n.metadata.name);
     moment.pods.iter().filter_map(move |placed| {
         let pod = placed.facts.object()?.as_ref();
@@ -59,7 +59,7 @@ pub(super) fn resident(moment: &Moment) -> impl Iterator<Item = (&Placed, &Pod)>
 }
 
 /// Every resource that the node has or that a pod asks for; none while the node is not known.
-pub fn resources(moment: &Moment) -> Vec<ResourceLine> {
+pub fn resources(moment: &NodeView) -> Vec<ResourceLine> {
     let Some(node) = &moment.snapshot.node else { return Vec::new() };
     let (mut requested, mut limits, mut count) = (Resources::default(), Resources::default(), 0);
     let specs: Vec<_> = resident(moment).map(|(_, pod)| &pod.spec).collect();
@@ -93,7 +93,7 @@ pub fn resources(moment: &Moment) -> Vec<ResourceLine> {
     names.into_iter().map(line).filter(ResourceLine::matters).collect()
 }
 
-fn used(moment: &Moment, resource: &Resource, capacity: Quantity, pods: i64) -> Option<Quantity> {
+fn used(moment: &NodeView, resource: &Resource, capacity: Quantity, pods: i64) -> Option<Quantity> {
     let vitals = moment.snapshot.machine.vitals.as_ref().map(|(_, vitals)| vitals);
     match resource {
         Resource::Cpu => {

@@ -4,7 +4,7 @@
 use super::words::next_text;
 use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
 use crate::observation::Time;
-use crate::pipeline::{NextKind, Placed, Stage, StageState, human_duration};
+use crate::pipeline::{LocatedPod, NextKind, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
 use crate::text::Text;
 use crate::time::TimeDelta;
@@ -102,8 +102,8 @@ pub struct Row {
 
 impl Row {
     /// The row of one pod at `now`.
-    pub fn new(placed: &Placed, now: Time) -> Self {
-        let (facts, place) = (&placed.facts, &placed.place);
+    pub fn new(placed: &LocatedPod, now: Time) -> Self {
+        let (facts, place) = (&placed.facts, &placed.position);
         let in_stage_for = place.since.map(|since| (now - since).max(TimeDelta::zero()));
         // The kubelet has no such time of a static pod; its mirror has.
         let api = || facts.api.as_ref().map(|held| &held.value);
@@ -126,7 +126,7 @@ impl Row {
             restarts_so_far: place.status.restarts,
             created,
             age: created.map_or_else(|| "<unknown>".into(), |at| human_duration(now - at)),
-            glyphs: place.steps.iter().map(|s| s.state).collect(),
+            glyphs: place.stages.iter().map(|s| s.state).collect(),
             stage: place.stage,
             state: place.state,
             in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
@@ -161,8 +161,8 @@ impl Row {
     }
 }
 
-fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
-    let place = &placed.place;
+fn trouble(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
+    let place = &placed.position;
     let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
     match (place.stage, place.state) {
         _ if placed.facts.is_only_on_disk() => Trouble::Unknown,
@@ -185,8 +185,8 @@ fn trouble(placed: &Placed, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
 }
 
 /// When waiting alone gives the row of a pod another trouble, if it ever does.
-pub(super) fn turns_at(placed: &Placed, now: Time) -> Option<Time> {
-    let place = &placed.place;
+pub(super) fn turns_at(placed: &LocatedPod, now: Time) -> Option<Time> {
+    let place = &placed.position;
     let in_stage = place.since.map(|since| now - since);
     match trouble(placed, in_stage, now) {
         Trouble::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),

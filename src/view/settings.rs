@@ -1,7 +1,7 @@
 //! Owns which of the kubelet's settings are shown, their true defaults, and what is to be said where one bites.
 //! It must not call a setting wrong: a remark says what follows from it.
 
-use super::Moment;
+use super::NodeView;
 use crate::text::Text;
 
 /// A setting.
@@ -54,7 +54,7 @@ const EVICTION_SIGNALS: [&str; 5] =
     ["memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"];
 
 /// Every setting that is shown; none while the kubelet's settings were not read.
-pub fn settings(moment: &Moment) -> Vec<SettingLine> {
+pub fn settings(moment: &NodeView) -> Vec<SettingLine> {
     let Some(config) = moment.snapshot.kubelet.config.as_ref().filter(|c| !c.settings.is_empty()) else {
         return Vec::new();
     };

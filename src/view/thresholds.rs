@@ -1,7 +1,7 @@
 //! Owns the kubelet's eviction thresholds, and how far each of them is away.
 //! It must not take a default for a setting that was read: one that is set replaces all of the defaults.
 
-use super::Moment;
+use super::NodeView;
 use super::resources::whole;
 use crate::objects::Quantity;
 use crate::observation::{Filesystem, Time, Vitals};
@@ -77,7 +77,7 @@ pub struct Disk {
 }
 
 /// The last look at the machine, while it is of now.
-pub(super) fn vitals(moment: &Moment) -> Option<(Time, &Vitals)> {
+pub(super) fn vitals(moment: &NodeView) -> Option<(Time, &Vitals)> {
     let (at, vitals) = moment.snapshot.machine.vitals.as_ref()?;
     (moment.now - *at <= TimeDelta::seconds(STALE_S)).then_some((*at, vitals))
 }
@@ -87,7 +87,7 @@ fn nodefs(vitals: &Vitals) -> Option<&Filesystem> {
 }
 
 /// The file system looked at that the runtime's images lie on: by the longest path above theirs.
-fn imagefs<'a>(moment: &Moment, vitals: &'a Vitals) -> Option<&'a Filesystem> {
+fn imagefs<'a>(moment: &NodeView, vitals: &'a Vitals) -> Option<&'a Filesystem> {
     let mountpoint = &moment.snapshot.image_fs.as_ref()?.images.first()?.mountpoint;
     // Below the root there may be another that was not looked at.
     let above =
@@ -96,7 +96,7 @@ fn imagefs<'a>(moment: &Moment, vitals: &'a Vitals) -> Option<&'a Filesystem> {
 }
 
 /// The file systems that matter, each once.
-pub fn disks(moment: &Moment) -> Vec<Disk> {
+pub fn disks(moment: &NodeView) -> Vec<Disk> {
     let Some((_, vitals)) = vitals(moment) else { return Vec::new() };
     let images = moment.snapshot.image_fs.as_ref().and_then(|fs| fs.images.first()?.used_bytes);
     let roles = [
@@ -119,7 +119,7 @@ pub fn disks(moment: &Moment) -> Vec<Disk> {
 }
 
 /// Every threshold that is set, the nearest first; those whose distance is not known last.
-pub fn thresholds(moment: &Moment) -> Vec<Threshold> {
+pub fn thresholds(moment: &NodeView) -> Vec<Threshold> {
     let settings = moment.snapshot.kubelet.config.as_ref().map(|config| &config.settings).filter(|s| !s.is_empty());
     let mut all = Vec::new();
     match settings {
@@ -144,7 +144,7 @@ pub fn thresholds(moment: &Moment) -> Vec<Threshold> {
     all
 }
 
-fn threshold(moment: &Moment, signal: &str, setting: &Text, grace: Text, assumed: bool) -> Threshold {
+fn threshold(moment: &NodeView, signal: &str, setting: &Text, grace: Text, assumed: bool) -> Threshold {
     let (left, of) = vitals(moment).and_then(|(_, v)| measure(moment, v, signal)).unzip();
     let at = match setting.strip_suffix('%') {
         Some(percent) => {
@@ -160,7 +160,7 @@ fn threshold(moment: &Moment, signal: &str, setting: &Text, grace: Text, assumed
 }
 
 /// The node's condition for a signal (pkg/kubelet/eviction/helpers.go); None where it is neither True nor False.
-fn condition(moment: &Moment, signal: &str) -> Option<(&'static str, bool)> {
+fn condition(moment: &NodeView, signal: &str) -> Option<(&'static str, bool)> {
     let name = match signal.split('.').next()? {
         "memory" => "MemoryPressure",
         "pid" => "PIDPressure",
@@ -172,7 +172,7 @@ fn condition(moment: &Moment, signal: &str) -> Option<(&'static str, bool)> {
 }
 
 /// What is left of what a signal counts, and of how much.
-fn measure(moment: &Moment, vitals: &Vitals, signal: &str) -> Option<(Quantity, Quantity)> {
+fn measure(moment: &NodeView, vitals: &Vitals, signal: &str) -> Option<(Quantity, Quantity)> {
     let (what, kind) = signal.split_once('.')?;
     let filesystem = match what {
         "memory" => return vitals.memory.map(|m| (whole(m.available), whole(m.total))),

@@ -1,7 +1,7 @@
 //! Owns the words and numbers that both consumers print: states, alarms, countdowns, milliseconds.
 //! It must not hold a sentence that only one of them uses.
 
-use crate::model::{Alarm, FirstList};
+use crate::model::{Alarm, InitialList};
 use crate::observation::{Call, SourceState, Time};
 use crate::pipeline::{Next, NextKind, human_duration};
 use crate::time::TimeDelta;
@@ -73,7 +73,7 @@ pub fn source_state_text(state: &SourceState, now: Time) -> String {
 }
 
 /// How far a source is with its first list: `connecting 2s`, `1500 of 7000 so far, 3s`.
-pub fn first_text(first: &FirstList, now: Time) -> String {
+pub fn first_text(first: &InitialList, now: Time) -> String {
     let since = human_duration(ago(now, first.since));
     match (first.so_far, first.remaining, first.in_flight) {
         (Some(count), Some(more), _) => format!("{count} of {} so far, {since}", (count as u64).saturating_add(more)),
@@ -112,7 +112,7 @@ pub fn alarm_text(alarm: &Alarm, now: Time) -> String {
             format!("the container runtime has not answered for {waited}{}", flight.unwrap_or_default())
         }
         Alarm::Unanswered { source, .. } => format!("{} has not answered for {waited}", source.name()),
-        Alarm::PlegSilent { as_of, .. } => {
+        Alarm::PlegStale { as_of, .. } => {
             let read = as_of.map(|at| format!(" (read {} ago)", human_duration(ago(now, at)))).unwrap_or_default();
             format!("PLEG has not begun a relist for {waited}{read}")
         }

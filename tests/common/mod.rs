@@ -7,7 +7,7 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::record::import::{Imported, import};
-use kpodtrace::view::Moment;
+use kpodtrace::view::NodeView;
 use serde_json::{Value, json};
 
 pub fn fixtures() -> PathBuf {
@@ -23,11 +23,11 @@ pub fn imported(path: &Path) -> Imported {
 }
 
 /// The moment after all of an import.
-pub fn moment_of(path: &Path) -> Moment {
+pub fn moment_of(path: &Path) -> NodeView {
     let Imported { observations, end, .. } = imported(path);
     let mut model = Model::default();
     observations.into_iter().for_each(|o| model.apply(o));
-    Moment::new(model.snapshot(), &mut Rounds::default(), end)
+    NodeView::new(model.snapshot(), &mut Rounds::default(), end)
 }
 
 /// The model after what was received up to `at`.
@@ -55,7 +55,7 @@ pub fn fact(kind: &str, value: Value) -> Fact {
 }
 
 /// The capture, and what a source says behind it.
-pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> Moment {
+pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> NodeView {
     let import = imported(&capture(scenario));
     let mut model = Model::default();
     import.observations.into_iter().for_each(|o| model.apply(o));
@@ -66,5 +66,5 @@ pub fn with(scenario: &str, facts: &[(Source, &str, Value)]) -> Moment {
         stamp.epoch = u32::MAX;
         model.apply(Observation { stamp, fact: fact(kind, value.clone()) });
     }
-    Moment::new(model.snapshot(), &mut Rounds::default(), import.end)
+    NodeView::new(model.snapshot(), &mut Rounds::default(), import.end)
 }

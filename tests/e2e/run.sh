@@ -26,7 +26,6 @@ dir=$(mktemp -d)
 chmod 755 "$dir"
 mkdir -m 777 "$dir/home"
 cp "$target/release/kpodtrace" assets/demo/incident.kpt tests/fixtures/kubectl/objects.json "$dir"
-cp -r tests/fixtures/captures/sandbox-cni-missing "$dir/capture"
 printf 'not a recording\n' >"$dir/text"
 : >"$dir/empty"
 mkdir "$dir/nothing"
@@ -94,7 +93,8 @@ code() {
 echo "-- commands"
 code "pods from what kubectl printed" 0 pods --from "$dir/objects.json"
 holds "  a table" "$out" "NAMESPACE"
-code "pods from a capture folder" 0 pods --from "$dir/capture" -o wide
+code "a folder is not an input" 3 pods --from "$dir/nothing"
+holds "  accepted inputs" "$err" "give a recording"
 code "pods from a recording, JSON" 0 pods --from "$dir/incident.kpt" -o json
 holds "  versioned" "$out" '"apiVersion": "kpodtrace/v1alpha1"'
 code "problems are found" 1 pods --from "$dir/incident.kpt" --failing --exit-code
@@ -107,7 +107,6 @@ holds "  says what is missing" "$out" "without it: "
 code "no such file" 3 pods --from "$dir/absent"
 code "no recording" 3 pods --from "$dir/text"
 code "an empty file" 3 pods --from "$dir/empty"
-code "an empty folder" 3 pods --from "$dir/nothing"
 code "a moment outside the input" 2 pods --from "$dir/incident.kpt" --at 03:00
 if [ "$(id -u)" -eq 0 ]; then
     mkdir -m 700 "$dir/locked"
@@ -116,9 +115,9 @@ if [ "$(id -u)" -eq 0 ]; then
     holds "  and it is said" "$out" "config.toml was left out: this user may not look there"
 fi
 code "an unknown format" 2 pods --from "$dir/incident.kpt" -o yaml
-code "a recording is made" 0 record --from "$dir/capture" -o "$dir/home/made.kpt"
+code "a recording is made" 0 record --from "$dir/objects.json" -o "$dir/home/made.kpt"
 code "  and read" 0 pods --from "$dir/home/made.kpt"
-code "  and not overwritten" 3 record --from "$dir/capture" -o "$dir/home/made.kpt"
+code "  and not overwritten" 3 record --from "$dir/objects.json" -o "$dir/home/made.kpt"
 
 echo "-- pipes"
 as_user "$kpt" pods --from "$dir/incident.kpt" -o json 2>"$dir/err" | head -n 1 >/dev/null
@@ -175,7 +174,7 @@ if waits "signal: first frame" "node-a" 10; then
     restored "signal"
 fi
 
-begins 100 30 "$kpt --from $dir/capture"
+begins 100 30 "$kpt --from $dir/objects.json"
 if waits "own input: first frame" "node-a" 10; then
     mux resize-window -t t -x 60 -y 15
     sleep 0.5

@@ -91,7 +91,7 @@ pub fn plain_line(bytes: &[u8]) {
 
 pub fn go(bytes: &[u8]) {
     for line in lossy(bytes).lines() {
-        _ = (decode::go_duration(line), decode::go_unquote(line));
+        _ = (kpodtrace::time::parse_duration_seconds(line), decode::go_unquote(line));
     }
 }
 

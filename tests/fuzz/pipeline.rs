@@ -14,12 +14,12 @@ use kpodtrace::report::{
 };
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
-use kpodtrace::view::{Asked, Changes, Filter, Moment, Sort, events, explain_all, explain_named};
+use kpodtrace::view::{Asked, Changes, Filter, NodeView, Sort, events, explain_all, explain_named};
 
 use crate::decode::{lossy, reference};
 
 /// Prints and draws everything of one moment.
-pub fn everything(moment: &Moment) {
+pub fn everything(moment: &NodeView) {
     let filter = Filter::default();
     let rows = shown(moment, &filter, Sort::default());
     for detail in [Detail::Table, Detail::Wide] {
@@ -56,7 +56,7 @@ fn json(value: &impl serde::Serialize) {
     serde_json::from_str::<serde_json::Value>(&text).expect("every report is JSON");
 }
 
-fn draw(moment: &Moment) {
+fn draw(moment: &NodeView) {
     let mut app = App::new(Theme::new(true, false), &Options::default());
     let mut painter = Painter::new();
     app.show(moment.clone(), "fuzz");
@@ -68,23 +68,23 @@ fn draw(moment: &Moment) {
 }
 
 /// A small node, for what needs one.
-pub fn small() -> Moment {
+pub fn small() -> NodeView {
     thread_local! {
-        static MOMENT: RefCell<Option<Moment>> = const { RefCell::new(None) };
+        static MOMENT: RefCell<Option<NodeView>> = const { RefCell::new(None) };
     }
     MOMENT.with_borrow_mut(|moment| moment.get_or_insert_with(|| of_lines(GOLDEN.as_bytes())).clone())
 }
 
 const GOLDEN: &str = include_str!("../golden/observations.jsonl");
 
-fn of_lines(bytes: &[u8]) -> Moment {
+fn of_lines(bytes: &[u8]) -> NodeView {
     let mut model = Model::default();
     for line in lossy(bytes).lines() {
         if let Decoded::Known(observation) = Observation::decode(line) {
             model.apply(*observation);
         }
     }
-    Moment::new(model.snapshot(), &mut Rounds::default(), reference())
+    NodeView::new(model.snapshot(), &mut Rounds::default(), reference())
 }
 
 /// Observations, a line each; whatever is understood is also written and read again.
@@ -102,18 +102,18 @@ pub fn observations(bytes: &[u8]) {
         }
         model.apply(*observation);
         if i == half {
-            everything(&Moment::new(model.snapshot(), &mut rounds, last));
+            everything(&NodeView::new(model.snapshot(), &mut rounds, last));
         }
     }
-    everything(&Moment::new(model.snapshot(), &mut rounds, last));
-    everything(&Moment::new(model.snapshot(), &mut rounds, reference()));
+    everything(&NodeView::new(model.snapshot(), &mut rounds, last));
+    everything(&NodeView::new(model.snapshot(), &mut rounds, reference()));
 }
 
 /// A model as a recording's frame begins with it.
 pub fn keyframe(bytes: &[u8]) {
     if let Ok(mut model) = serde_json::from_slice::<Model>(bytes) {
         model.reindex();
-        everything(&Moment::new(model.snapshot(), &mut Rounds::default(), reference()));
+        everything(&NodeView::new(model.snapshot(), &mut Rounds::default(), reference()));
     }
 }
 
@@ -130,5 +130,5 @@ pub fn histogram(bytes: &[u8]) {
         let fact = kpodtrace::observation::Fact::Scrape(Box::new(scrape));
         model.apply(Observation { stamp, fact });
     }
-    everything(&Moment::new(model.snapshot(), &mut Rounds::default(), at));
+    everything(&NodeView::new(model.snapshot(), &mut Rounds::default(), at));
 }

@@ -71,7 +71,7 @@ fn is_stale(event: &Event, now: Time) -> bool {
 
 fn of_name<'a>(snapshot: &'a Snapshot, namespace: &str, name: &str) -> impl Iterator<Item = &'a Event> {
     let (namespace, name) = (namespace.to_owned(), name.to_owned());
-    snapshot.events_of_absent.iter().map(|event| &**event).filter(move |event| {
+    snapshot.events_of_unknown_pods.iter().map(|event| &**event).filter(move |event| {
         let about = &event.involved_object;
         about.name == *name && (namespace.is_empty() || about.namespace == *namespace)
     })

@@ -5,7 +5,7 @@ use super::Subject;
 use crate::model::{Exit, Line, never_ran};
 use crate::objects::{ContainerSpec, Event};
 use crate::observation::{ContainerPhase, Source, Time};
-use crate::pipeline::{ContainerKind, ContainerPlace, Stage, StageState};
+use crate::pipeline::{ContainerKind, ContainerPosition, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 use crate::text::Text;
 
@@ -24,14 +24,14 @@ struct End {
 }
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
-    for c in &s.placed.place.containers {
+    for c in &s.placed.position.containers {
         if c.kind == ContainerKind::Ephemeral || !matters(s, c) {
             continue;
         }
         let Some((end, source)) = last_end(s, c) else { continue };
         let (word, by) = how(s, c, &end);
         // It runs again: an end of which nothing is known explains the restart of a pod that is well, and nothing else.
-        let place = &s.placed.place;
+        let place = &s.placed.position;
         let well = (place.stage, place.state) == (Stage::Running, StageState::Active);
         if word == LOST && !well && (c.running_since.is_some() || place.stage == Stage::Sandbox) {
             continue;
@@ -43,7 +43,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
 }
 
 /// An end is of interest while the container is not well, or when it was not long ago.
-fn matters(s: &Subject, c: &ContainerPlace) -> bool {
+fn matters(s: &Subject, c: &ContainerPosition) -> bool {
     // It has done its work, however often: after a boot all of them run again.
     if c.kind == ContainerKind::Init && c.last_exit.as_ref().is_some_and(|(code, ..)| *code == 0) {
         return false;
@@ -58,8 +58,8 @@ fn matters(s: &Subject, c: &ContainerPlace) -> bool {
         || (c.restarts > 0 && !c.ready && c.kind != ContainerKind::Init)
 }
 
-fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
-    let source = s.facts.speaker();
+fn last_end(s: &Subject, c: &ContainerPosition) -> Option<(End, Source)> {
+    let source = s.facts.object_source();
     let status = s.status(&c.name);
     let of_api = status.and_then(|st| {
         let ends = [&st.state.terminated, &st.last_state.terminated];
@@ -83,7 +83,7 @@ fn last_end(s: &Subject, c: &ContainerPlace) -> Option<(End, Source)> {
 }
 
 /// The word, and who says so.
-fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
+fn how(s: &Subject, c: &ContainerPosition, end: &End) -> (&'static str, Text) {
     let none = Text::default();
     match end.reason.as_str() {
         "OOMKilled" => return ("oom", none),
@@ -107,7 +107,7 @@ fn how(s: &Subject, c: &ContainerPlace, end: &End) -> (&'static str, Text) {
     }
 }
 
-fn killed_by_kubelet(s: &Subject, c: &ContainerPlace, end: &End) -> Option<(&'static str, Text)> {
+fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &End) -> Option<(&'static str, Text)> {
     let grace = s.facts.object().and_then(|p| p.spec.termination_grace_period_seconds).unwrap_or(30);
     // Repeats are folded into one event: the end lies between the first and the last of them. Times that are not known do
     // not contradict.
@@ -159,7 +159,7 @@ fn alone_has(s: &Subject, probe: &str, container: &str) -> bool {
         |c: &&ContainerSpec| if probe == "liveness" { c.liveness_probe.is_some() } else { c.startup_probe.is_some() };
     let mut having = specs.filter(has).map(|c| &c.name).peekable();
     if having.peek().is_none() {
-        return s.placed.place.containers.len() == 1;
+        return s.placed.position.containers.len() == 1;
     }
     having.all(|name| name == container)
 }
@@ -205,7 +205,7 @@ mod tests {
         node.list(Source::ApiEvents, vec![Fact::Event(event)]);
         let (placed, snapshot) = (node.placed(), node.snapshot());
         let subject = Subject::new(&placed, &snapshot, node.at);
-        let c = &placed.place.containers[0];
+        let c = &placed.position.containers[0];
         how(&subject, c, &last_end(&subject, c).unwrap().0).0
     }
 
@@ -233,7 +233,7 @@ mod tests {
             node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
-            let c = &placed.place.containers[0];
+            let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
         };
         assert_eq!(word("SyncLoop (probe) probe=liveness status=unhealthy"), "liveness");
@@ -269,7 +269,7 @@ mod tests {
             node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
             let (placed, snapshot) = (node.placed(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
-            let c = &placed.place.containers[0];
+            let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
         };
         assert_eq!(word(true, false), "liveness");

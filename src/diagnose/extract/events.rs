@@ -19,7 +19,7 @@ const SOURCE: Source = Source::ApiEvents;
 const ROUTINE: &[&str] = &["Pulled", "Created", "Started"];
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
-    let scheduling = s.placed.place.stage == Stage::Scheduling;
+    let scheduling = s.placed.position.stage == Stage::Scheduling;
     let mut scheduled = false;
     for event in s.facts.events.iter().filter(|e| !ROUTINE.contains(&e.reason.as_str()) && !is_attached_since(s, e)) {
         // The newest attempt alone counts: what kept it from a node before may be over.
@@ -129,7 +129,7 @@ fn claims(s: &Subject, out: &mut Vec<Signal>) {
         .map(|v| &v.persistent_volume_claim.claim_name)
         .filter(|name| !name.is_empty())
         .collect();
-    let own = s.snapshot.events_elsewhere.iter().filter(|event| {
+    let own = s.snapshot.other_events.iter().filter(|event| {
         let about = &event.involved_object;
         let is_named = named.contains(&about.name) || (named.is_empty() && about.name.contains(s.facts.name.as_str()));
         about.kind == "PersistentVolumeClaim" && about.namespace == s.facts.namespace && is_named
@@ -143,7 +143,7 @@ fn claims(s: &Subject, out: &mut Vec<Signal>) {
 /// Events about owners whose pods would have this name: a pod that was never created has no object.
 pub(super) fn of_owner(snapshot: &Snapshot, namespace: &str, name: &str, out: &mut Vec<Signal>) {
     let is_of = |owner: &str| name.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    let own = snapshot.events_elsewhere.iter().filter(|event| {
+    let own = snapshot.other_events.iter().filter(|event| {
         let about = &event.involved_object;
         let same = namespace.is_empty() || about.namespace == *namespace;
         same && about.kind != "Node" && is_of(&about.name)

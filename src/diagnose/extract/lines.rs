@@ -66,7 +66,7 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
     let created = s.facts.object().and_then(|p| p.metadata.creation_timestamp);
     let since = |line: &&Line| created.is_none_or(|c| line.at >= c);
     s.facts.log_lines().filter(since).for_each(|line| one(line, out));
-    if s.placed.place.stage == Stage::Image {
+    if s.placed.position.stage == Stage::Image {
         of_images(s, &since, out);
     }
 }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use crate::model::{PodFacts, Snapshot};
 use crate::objects::{ContainerStatus, Event};
 use crate::observation::{Source, Time};
-use crate::pipeline::{ContainerKind, ContainerPlace, Placed, Stage, StageState};
+use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Stage, StageState};
 use crate::runbook::{Kind, Signal};
 
 /// Failures of a liveness probe that are no accident: the API's default threshold.
@@ -28,17 +28,17 @@ const LIVENESS_FAILURES: u32 = 3;
 /// A pod that is looked at.
 pub(super) struct Subject<'a> {
     pub facts: &'a PodFacts,
-    pub placed: &'a Placed,
+    pub placed: &'a LocatedPod,
     pub snapshot: &'a Snapshot,
     pub now: Time,
-    places: BTreeMap<&'a str, &'a ContainerPlace>,
+    places: BTreeMap<&'a str, &'a ContainerPosition>,
     statuses: BTreeMap<&'a str, &'a ContainerStatus>,
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(placed: &'a Placed, snapshot: &'a Snapshot, now: Time) -> Self {
+    pub fn new(placed: &'a LocatedPod, snapshot: &'a Snapshot, now: Time) -> Self {
         let (mut places, mut statuses) = (BTreeMap::new(), BTreeMap::new());
-        for place in &placed.place.containers {
+        for place in &placed.position.containers {
             places.entry(place.name.as_str()).or_insert(place);
         }
         for status in placed.facts.object().into_iter().flat_map(|pod| pod.status.all_containers()) {
@@ -49,7 +49,7 @@ impl<'a> Subject<'a> {
 }
 
 /// Everything that is said of a pod and is not over.
-pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
+pub(super) fn of_pod(placed: &LocatedPod, snapshot: &Snapshot, now: Time) -> Vec<Signal> {
     let subject = Subject::new(placed, snapshot, now);
     let mut out = Vec::new();
     status::extract(&subject, &mut out);
@@ -61,7 +61,7 @@ pub(super) fn of_pod(placed: &Placed, snapshot: &Snapshot, now: Time) -> Vec<Sig
     }
     // A debugging container that does not start is no fault of a pod that is well.
     let debugs = |name: &str| subject.container(name).is_some_and(|c| c.kind == ContainerKind::Ephemeral);
-    let well = placed.place.stage == Stage::Running && placed.place.state == StageState::Active;
+    let well = placed.position.stage == Stage::Running && placed.position.state == StageState::Active;
     out.retain(|signal| subject.is_current(signal) && !(well && debugs(&signal.container)));
     out
 }
@@ -100,7 +100,7 @@ pub(super) fn stage_of(kind: Kind) -> Option<Stage> {
 }
 
 impl Subject<'_> {
-    fn container(&self, name: &str) -> Option<&ContainerPlace> {
+    fn container(&self, name: &str) -> Option<&ContainerPosition> {
         self.places.get(name).copied()
     }
 
@@ -110,7 +110,7 @@ impl Subject<'_> {
     }
 
     fn terminating(&self) -> bool {
-        self.placed.place.stage == Stage::Terminating
+        self.placed.position.stage == Stage::Terminating
     }
 
     /// False for what the pod has left behind it: a failed mount of a pod whose volumes are mounted explains nothing.
@@ -121,7 +121,7 @@ impl Subject<'_> {
             Source::ApiEvents | Source::KubeletLog | Source::RuntimeLog | Source::KernelLog | Source::OtherLog
         );
         let Some(stage) = stage_of(signal.kind).filter(|_| told) else { return true };
-        let place = &self.placed.place;
+        let place = &self.placed.position;
         if self.terminating() && stage != Stage::Terminating {
             return false;
         }
@@ -137,7 +137,7 @@ impl Subject<'_> {
     }
 
     fn concerns_container(&self, signal: &Signal, stage: Stage) -> bool {
-        let open = |c: &ContainerPlace| match stage {
+        let open = |c: &ContainerPosition| match stage {
             Stage::Image => c.stage == Stage::Image,
             Stage::Create => matches!(c.stage, Stage::Image | Stage::Create),
             Stage::Start => c.running_since.is_none() && c.stage >= Stage::Create && c.state == StageState::Failed,
@@ -150,13 +150,13 @@ impl Subject<'_> {
             }
         };
         if signal.container.is_empty() {
-            return self.placed.place.containers.is_empty() || self.placed.place.containers.iter().any(open);
+            return self.placed.position.containers.is_empty() || self.placed.position.containers.iter().any(open);
         }
         self.container(&signal.container).is_none_or(open)
     }
 
     /// A probe spoke of a run that did not end because of it: another has begun since, and the end came much later.
-    fn is_of_a_run_before(&self, signal: &Signal, c: &ContainerPlace) -> bool {
+    fn is_of_a_run_before(&self, signal: &Signal, c: &ContainerPosition) -> bool {
         let (Some(at), Some(began)) = (signal.at, c.running_since) else { return false };
         let end = c.last_exit.as_ref().and_then(|(.., end)| *end);
         let after = end.map(|end| (end - at).num_seconds());
@@ -166,12 +166,12 @@ impl Subject<'_> {
     /// An event on the restarts of a container that has done its work, or runs and is ready for longer than restarts are remembered.
     fn is_past_back_off(&self, event: &Event) -> bool {
         let name = event.involved_object.container().filter(|_| event.message.starts_with("Back-off restarting"));
-        let steady = |c: &ContainerPlace| c.state == StageState::Done || (c.ready && !self.restarted_lately(c));
+        let steady = |c: &ContainerPosition| c.state == StageState::Done || (c.ready && !self.restarted_lately(c));
         name.and_then(|name| self.container(name)).is_some_and(steady)
     }
 
     /// Within what the kubelet remembers of restarts.
-    fn restarted_lately(&self, c: &ContainerPlace) -> bool {
+    fn restarted_lately(&self, c: &ContainerPosition) -> bool {
         let end = c.last_exit.as_ref().and_then(|(.., at)| *at);
         c.restarts > 0 && end.is_some_and(|at| (self.now - at).num_seconds() < super::UNSTEADY_S)
     }

@@ -58,7 +58,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
             Alarm::Unanswered { call: Call::CriList, .. } => (Source::Cri, "runtime-unanswered"),
             Alarm::Unanswered { source, call: Call::Healthz, .. } => (*source, "kubelet-unanswered"),
             Alarm::Unanswered { .. } => continue,
-            Alarm::PlegSilent { .. } => (Source::KubeletMetrics, "pleg-silent"),
+            Alarm::PlegStale { .. } => (Source::KubeletMetrics, "pleg-silent"),
             Alarm::PullStalled { .. } => (Source::Pulls, "pull-stalled"),
         };
         out.push(Signal::new(Kind::Watched, source, word, "").code(lasted).at(Some(alarm.since())));

@@ -11,7 +11,7 @@ use crate::pipeline::Stage;
 use crate::runbook::{Kind, Signal};
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
-    let place = &s.placed.place;
+    let place = &s.placed.position;
     let waited = place.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
     let word = format!("{}={}", place.stage.name(), place.state.name());
     out.push(Signal::new(Kind::Place, place.status_from, word, place.reason.clone()).code(waited).at(place.since));
@@ -26,7 +26,7 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         out.push(property(place.status_from, "static", ""));
     }
     let Some(pod) = s.facts.object() else { return };
-    let source = s.facts.speaker();
+    let source = s.facts.object_source();
     conditions(s, pod, source, out);
     traits(pod, source, s.now, out);
     let status = &pod.status;
@@ -60,7 +60,7 @@ fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
         };
         let at: Option<Time> = c.last_transition_time;
         out.push(Signal::new(Kind::Condition, source, word, c.message.clone()).at(at));
-        if c.kind == "PodScheduled" && !c.is_true() && s.placed.place.stage == Stage::Scheduling {
+        if c.kind == "PodScheduled" && !c.is_true() && s.placed.position.stage == Stage::Scheduling {
             super::events::schedule(&scheduler::split(&c.message), source, at, 1, out);
         }
         if c.kind == "PodResizePending" {
@@ -127,7 +127,7 @@ fn property(source: Source, word: &str, text: &str) -> Signal {
 }
 
 fn waiting(s: &Subject, status: &ContainerStatus, source: Source, out: &mut Vec<Signal>) {
-    let since = s.facts.word_since.get(&status.name).copied();
+    let since = s.facts.state_since.get(&status.name).copied();
     // Over: the runtime shows the container running.
     let runs = s.container(&status.name).is_some_and(|c| c.running_since.is_some());
     if let Some(w) = status.state.waiting.as_ref().filter(|w| !w.reason.is_empty() && !runs) {

@@ -9,11 +9,11 @@ use kube::client::AuthError;
 use kube::config::{AuthInfo, Cluster, Config};
 use tokio::sync::Mutex;
 
-use super::super::Failure;
-use super::super::aside::Aside;
+use super::super::SourceFailure;
+use super::super::blocking::BlockingWorker;
 use super::super::discover::{Credential, Env};
-use super::super::kubeconfig::{self, Target, failed, named, useless};
-use super::plugin::Plugin;
+use super::super::kubeconfig::{self, ClusterTarget, describe, failed, unusable};
+use super::plugin::PluginRunner;
 use super::proxy::{proxy_for, shown};
 use crate::observation::{ErrorKind, Time};
 use crate::text::without_user;
@@ -36,7 +36,7 @@ type FileStamp = Option<trust::FileStamp>;
 /// The program of the credential plugin, once one was run.
 pub type PluginRun = Arc<OnceLock<String>>;
 
-/// A way to the API server. Cheap to clone; clones share one client.
+/// A conn to the API server. Cheap to clone; clones share one client.
 #[derive(Clone)]
 pub struct ApiAccess {
     credential: Credential,
@@ -45,28 +45,28 @@ pub struct ApiAccess {
     plugin_deadline: Duration,
     plugin_run: PluginRun,
     /// Looks at files, and starts plugins: both may hang.
-    aside: Aside,
-    shared: Arc<Mutex<Shared>>,
+    worker: BlockingWorker,
+    shared: Arc<Mutex<AccessState>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    built: Option<Built>,
-    failed: Option<(Instant, Failure)>,
+struct AccessState {
+    built: Option<BuiltConnection>,
+    failed: Option<(Instant, SourceFailure)>,
     builds: u64,
 }
 
-struct Built {
+struct BuiltConnection {
     files: Vec<(KnownFile, FileStamp)>,
     until: Option<Time>,
-    way: Way,
+    conn: ApiConnection,
 }
 
 /// A client, and what is said of where it goes.
 #[derive(Clone)]
-pub(super) struct Way {
+pub(super) struct ApiConnection {
     pub client: kube::Client,
-    /// The server's address, and the proxy on the way to it.
+    /// The server's address, and the proxy on the conn to it.
     pub server: Arc<str>,
     /// The credential says whose certificates to trust.
     pub names_ca: bool,
@@ -78,8 +78,8 @@ pub(super) struct Way {
 impl ApiAccess {
     /// Access with a credential; `env` is where proxies are named.
     pub fn new(credential: Credential, env: Env) -> Self {
-        let (aside, shared, plugin_run) = Default::default();
-        Self { credential, context: None, env, plugin_deadline: PLUGIN_DEADLINE, plugin_run, aside, shared }
+        let (worker, shared, plugin_run) = Default::default();
+        Self { credential, context: None, env, plugin_deadline: PLUGIN_DEADLINE, plugin_run, worker, shared }
     }
 
     /// With that context of the kubeconfig instead of its current one.
@@ -100,12 +100,12 @@ impl ApiAccess {
     }
 
     /// The client; built anew when a file has changed since, or when the credential is about to end.
-    pub(super) async fn way(&self) -> Result<Way, Failure> {
+    pub(super) async fn connection(&self) -> Result<ApiConnection, SourceFailure> {
         let mut shared = self.shared.lock().await;
         if let Some(built) = &shared.built {
             let ends = built.until.is_some_and(|until| Time::now() + MARGIN >= until);
             if !ends && !self.changed(built.files.clone()).await {
-                return Ok(built.way.clone());
+                return Ok(built.conn.clone());
             }
         }
         if let Some((at, failure)) = &shared.failed
@@ -116,9 +116,9 @@ impl ApiAccess {
         shared.builds += 1;
         match self.build(shared.builds).await {
             Ok(built) => {
-                let way = built.way.clone();
+                let conn = built.conn.clone();
                 (shared.built, shared.failed) = (Some(built), None);
-                Ok(way)
+                Ok(conn)
             }
             Err(failure) => {
                 (shared.built, shared.failed) = (None, Some((Instant::now(), failure.clone())));
@@ -128,40 +128,44 @@ impl ApiAccess {
     }
 
     /// The server did not accept this client: the next is built from what the files hold then.
-    pub(super) async fn forget(&self, way: &Way) {
+    pub(super) async fn discard(&self, conn: &ApiConnection) {
         let mut shared = self.shared.lock().await;
-        if shared.built.as_ref().is_some_and(|b| b.way.build == way.build) {
+        if shared.built.as_ref().is_some_and(|b| b.conn.build == conn.build) {
             shared.built = None;
         }
     }
 
-    async fn build(&self, build: u64) -> Result<Built, Failure> {
+    async fn build(&self, build: u64) -> Result<BuiltConnection, SourceFailure> {
         let (credential, context, env) = (self.credential.clone(), self.context.clone(), self.env.clone());
         let target = self.within(move || {
-            let mut target = kubeconfig::target(&credential, context.as_deref(), &env)?;
+            let mut target = kubeconfig::read_target(&credential, context.as_deref(), &env)?;
             // Stamped before the client reads them: what changes meanwhile is seen as changed.
             let files = target.files.iter().map(|file| (file.clone(), file.stamp().ok())).collect::<Vec<_>>();
-            kubeconfig::take_files(&credential, &mut target.user)?;
+            kubeconfig::load_files(&credential, &mut target.user)?;
             Ok((target, files))
         });
-        let (Target { cluster, mut user, plugin, .. }, files) = target.await?;
-        let plugin = Plugin { rule: plugin, deadline: self.plugin_deadline, run: &self.plugin_run };
-        let until = plugin.resolve(&self.aside, &mut user, &cluster).await?;
+        let (ClusterTarget { cluster, mut user, plugin, .. }, files) = target.await?;
+        let plugin = PluginRunner { rule: plugin, deadline: self.plugin_deadline, run: &self.plugin_run };
+        let until = plugin.resolve(&self.worker, &mut user, &cluster).await?;
         let verified = !cluster.insecure_skip_tls_verify.unwrap_or(false);
         let (credential, env) = (self.credential.clone(), self.env.clone());
         let client = self.within(move || client(&credential, cluster, user, &env));
         let (client, server, names_ca) = client.await?;
-        Ok(Built { files, until, way: Way { client, server: server.into(), names_ca, verified, build } })
+        Ok(BuiltConnection {
+            files,
+            until,
+            conn: ApiConnection { client, server: server.into(), names_ca, verified, build },
+        })
     }
 
     /// Does what waits for a file system on another thread: all sources share this one.
     async fn within<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
-        self.aside.run(FILES_DEADLINE, work).await.unwrap_or_else(|| {
+        work: impl FnOnce() -> Result<T, SourceFailure> + Send + 'static,
+    ) -> Result<T, SourceFailure> {
+        self.worker.run(FILES_DEADLINE, work).await.unwrap_or_else(|| {
             Err(failed(
-                format!("read {}: no answer within {} s", named(&self.credential), FILES_DEADLINE.as_secs()),
+                format!("read {}: no answer within {} s", describe(&self.credential), FILES_DEADLINE.as_secs()),
                 ErrorKind::Timeout,
                 "the file system that holds it hangs",
             ))
@@ -171,7 +175,7 @@ impl ApiAccess {
     /// A file system that hangs says nothing new: what was read before still serves.
     async fn changed(&self, files: Vec<(KnownFile, FileStamp)>) -> bool {
         let look = move || files.iter().any(|(file, stamp)| file.stamp().ok() != *stamp);
-        self.aside.run(FILES_DEADLINE, look).await == Some(true)
+        self.worker.run(FILES_DEADLINE, look).await == Some(true)
     }
 }
 
@@ -180,11 +184,11 @@ fn client(
     cluster: Cluster,
     user: AuthInfo,
     env: &Env,
-) -> Result<(kube::Client, String, bool), Failure> {
+) -> Result<(kube::Client, String, bool), SourceFailure> {
     let server = cluster.server.as_deref().unwrap_or_default();
-    let uri: http::Uri = server.parse().map_err(|_| useless(credential, "the server's address cannot be read"))?;
+    let uri: http::Uri = server.parse().map_err(|_| unusable(credential, "the server's address cannot be read"))?;
     if uri.host().is_none() || !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(useless(credential, "the server's address is no http or https URL"));
+        return Err(unusable(credential, "the server's address is no http or https URL"));
     }
     let mut config = Config::new(uri);
     config.root_cert = kubeconfig::authorities(credential, &cluster)?;
@@ -210,11 +214,11 @@ fn client(
     }
     let names_ca = config.root_cert.is_some() || config.accept_invalid_certs;
     let client = kube::Client::try_from(config).map_err(|error| match error {
-        kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => kubeconfig::no_file(&path.into(), &error),
+        kube::Error::Auth(AuthError::ReadTokenFile(error, path)) => kubeconfig::unreadable(&path.into(), &error),
         // The rest of this kind may quote what a command printed.
-        kube::Error::Auth(_) => useless(credential, "its way of logging in cannot be used here"),
-        _ if !names_ca => useless(credential, kubeconfig::NO_CA),
-        error => useless(credential, &error.to_string()),
+        kube::Error::Auth(_) => unusable(credential, "its conn of logging in cannot be used here"),
+        _ if !names_ca => unusable(credential, kubeconfig::NO_CA),
+        error => unusable(credential, &error.to_string()),
     })?;
     Ok((client, server, names_ca))
 }

@@ -1,28 +1,33 @@
 //! Owns the entrances of fuzz targets to the parsers of this module.
 //! It must not do anything but call them.
 
-use super::plugin::{given, harmless};
-use super::stream::Cutter;
-use super::{Watched, answer, proxy};
+use super::body::LineSplitter;
+use super::plugin::{parse_credential, redact_output};
+use super::{WatchedResource, proxy, response};
 use crate::observe::discover::Env;
 
 /// The body of a refusal: its message, and the permission that it lacks.
 pub fn refusal(body: &[u8]) {
-    let message = answer::message(body);
-    for what in [Watched::pods("node-a"), Watched::lease("node-a"), Watched::events(), Watched::unbound()] {
+    let message = response::status_message(body);
+    for what in [
+        WatchedResource::pods("node-a"),
+        WatchedResource::lease("node-a"),
+        WatchedResource::events(),
+        WatchedResource::unbound(),
+    ] {
         let _ = what.grant(&message.one_line());
     }
 }
 
 /// What a credential plugin printed: its credential or its complaint.
 pub fn plugin(output: &[u8]) {
-    let _ = given(output);
-    let _ = harmless(&String::from_utf8_lossy(output));
+    let _ = parse_credential(output);
+    let _ = redact_output(&String::from_utf8_lossy(output));
 }
 
 /// A stream of a watch, cut into lines; it comes in pieces of `piece` bytes. Gives the number of lines.
 pub fn lines(stream: &[u8], piece: usize) -> usize {
-    let mut cutter = Cutter::default();
+    let mut cutter = LineSplitter::default();
     let mut lines = 0;
     for piece in stream.chunks(piece.max(1)) {
         cutter.push(piece);

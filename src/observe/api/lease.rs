@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::super::{Attempt, Failure, Outlet};
-use super::source::is;
-use super::{ApiAccess, ListWatch, Pace, Watched};
+use super::super::{Attempt, ObservationSink, SourceFailure};
+use super::list_watch::is;
+use super::{ApiAccess, ListWatch, WatchTimings, WatchedResource};
 use crate::observation::{ErrorKind, Fact, SourceError};
 use crate::text::Text;
 
@@ -26,7 +26,7 @@ pub struct LeaseSource {
 impl LeaseSource {
     /// The lease of `node`.
     pub fn new(access: ApiAccess, node: &str) -> Self {
-        let what = Watched::lease(node);
+        let what = WatchedResource::lease(node);
         Self {
             watch: ListWatch::new(access.clone(), what.clone()),
             read: ListWatch::new(access, what.by_name()),
@@ -37,11 +37,11 @@ impl LeaseSource {
 
     /// With other deadlines, and another time between two reads by name.
     #[must_use]
-    pub fn pace(self, pace: Pace, every: Duration) -> Self {
-        Self { watch: self.watch.pace(pace), read: self.read.pace(pace), every, ..self }
+    pub fn with_timings(self, timings: WatchTimings, every: Duration) -> Self {
+        Self { watch: self.watch.with_timings(timings), read: self.read.with_timings(timings), every, ..self }
     }
 
-    async fn reads(&mut self, out: &mut Outlet) -> Failure {
+    async fn reads(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let mut last = None;
         loop {
             let found = match self.read.one().await {
@@ -53,17 +53,17 @@ impl LeaseSource {
                 Some(_) => return odd(&self.name),
                 None => Fact::LeaseGone(self.name.clone()),
             };
-            out.live().await;
+            out.set_live().await;
             match &last {
                 None => {
                     out.begin_epoch().await;
                     if matches!(fact, Fact::Lease(_)) {
-                        out.say(fact.clone()).await;
+                        out.emit(fact.clone()).await;
                     }
                     out.end_epoch().await;
                 }
-                Some(last) if *last == fact => out.say(Fact::Alive).await,
-                Some(_) => out.say(fact.clone()).await,
+                Some(last) if *last == fact => out.emit(Fact::Alive).await,
+                Some(_) => out.emit(fact.clone()).await,
             }
             last = Some(fact);
             tokio::time::sleep(self.every).await;
@@ -73,16 +73,16 @@ impl LeaseSource {
 
 impl Attempt for LeaseSource {
     /// Each attempt asks for the watch first: it may have been granted meanwhile.
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         match self.watch.attempt(out).await {
-            Failure::Forbidden(_) => self.reads(out).await,
+            SourceFailure::Forbidden(_) => self.reads(out).await,
             other => other,
         }
     }
 }
 
-fn odd(name: &Text) -> Failure {
-    Failure::Retry(SourceError {
+fn odd(name: &Text) -> SourceFailure {
+    SourceFailure::Retry(SourceError {
         tried: format!("get leases/{name}: the answer is not a lease").into(),
         kind: ErrorKind::Malformed,
         fix: "look at what answers there: an API server answers otherwise".into(),

@@ -3,21 +3,21 @@
 //! It must not send anything but GET, and must not hide a failed request behind a retry of its own.
 
 mod access;
-mod answer;
+mod body;
+mod connection_error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
+mod list_watch;
+mod log_stream;
 mod plugin;
-mod pod_log;
 mod proxy;
-mod source;
-mod stream;
-mod trouble;
-mod watched;
+mod resource;
+mod response;
 
 pub use access::{ApiAccess, PluginRun};
 pub use lease::LeaseSource;
-pub(super) use pod_log::PodLog;
-pub use source::{ListWatch, Pace};
-pub use watched::Watched;
-pub(super) use watched::encoded;
+pub use list_watch::{ListWatch, WatchTimings};
+pub(super) use log_stream::ApiLogStream;
+pub use resource::WatchedResource;
+pub(super) use resource::encoded;

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::process::Command;
 
-use super::super::Failure;
-use super::super::aside::Aside;
+use super::super::SourceFailure;
+use super::super::blocking::BlockingWorker;
 use super::super::discover::to_base64;
 use super::super::guard;
-use super::super::helper::{self, Silent};
 use super::super::kubeconfig::{PluginRule, failed};
+use super::super::program::{self, ProgramError};
 use super::access::PluginRun;
 use crate::observation::{ErrorKind, Time};
 use crate::trust::{Owners, PROGRAM_DIRS, find_program};
@@ -35,7 +35,7 @@ const INSTALL: &str =
 const ANNOUNCES: [&str; 8] = ["token", "bearer", "password", "passphrase", "secret", "key", "auth", "cookie"];
 
 /// How a plugin may be run.
-pub(super) struct Plugin<'a> {
+pub(super) struct PluginRunner<'a> {
     pub rule: PluginRule,
     /// Longest time that it may take.
     pub deadline: Duration,
@@ -43,16 +43,16 @@ pub(super) struct Plugin<'a> {
     pub run: &'a PluginRun,
 }
 
-impl Plugin<'_> {
+impl PluginRunner<'_> {
     /// Runs the plugin of `user`, puts what it gives in the plugin's place, and returns until when that is valid.
     ///
     /// kube would run it on this thread, for as long as it takes, with the terminal as its input and output.
     pub(super) async fn resolve(
         self,
-        aside: &Aside,
+        worker: &BlockingWorker,
         user: &mut AuthInfo,
         cluster: &Cluster,
-    ) -> Result<Option<Time>, Failure> {
+    ) -> Result<Option<Time>, SourceFailure> {
         let Some(exec) = user.exec.take() else { return Ok(None) };
         let name = exec.command.clone().unwrap_or_default();
         let failed = |why: &str, kind, fix: &str| failed(format!("credential plugin {name}: {why}"), kind, fix);
@@ -64,32 +64,32 @@ impl Plugin<'_> {
         let (program, mut command) = self.command(&name).map_err(|(why, fix)| failed(&why, ErrorKind::Denied, fix))?;
         arguments(&mut command, &exec, cluster);
         _ = self.run.set(program);
-        let said = helper::run(aside, command, deadline, MAX_ANSWER).await;
+        let said = program::run(worker, command, deadline, MAX_ANSWER).await;
         let said = said.map_err(|silent| match silent {
-            Silent::Late => {
+            ProgramError::TimedOut => {
                 let fix = "the plugin hangs: run it by hand, or give another credential with --kubeconfig";
                 failed(&format!("no answer within {} s", deadline.as_secs_f32()), ErrorKind::Timeout, fix)
             }
-            Silent::TooLong => {
+            ProgramError::OutputTooLarge => {
                 failed("its answer is longer than 1 MiB", ErrorKind::Malformed, "run the plugin by hand")
             }
-            Silent::Not(error) => {
+            ProgramError::NotStarted(error) => {
                 let fix = "the kubeconfig names this plugin: is it installed, and in PATH?";
                 failed(&error.to_string(), ErrorKind::Other, fix)
             }
         })?;
         if !said.status.success() {
-            let words = harmless(&String::from_utf8_lossy(&said.words));
+            let words = redact_output(&String::from_utf8_lossy(&said.words));
             let fix = "run the plugin by hand, or give another credential with --kubeconfig";
             return Err(failed(format!("{} {words}", said.status).trim_end(), ErrorKind::Denied, fix));
         }
-        let given = given(&said.out)
+        let parse_credential = parse_credential(&said.out)
             .ok_or_else(|| failed("its answer is no credential", ErrorKind::Malformed, "run the plugin by hand"))?;
-        user.token = given.token.or(user.token.take());
-        if let (Some(certificate), Some(key)) = (given.certificate, given.key) {
+        user.token = parse_credential.token.or(user.token.take());
+        if let (Some(certificate), Some(key)) = (parse_credential.certificate, parse_credential.key) {
             (user.client_certificate_data, user.client_key_data) = (Some(certificate), Some(key));
         }
-        Ok(given.until)
+        Ok(parse_credential.until)
     }
 
     /// The program, and how to start it with the environment that it may have.
@@ -127,7 +127,7 @@ fn arguments(command: &mut Command, exec: &ExecConfig, cluster: &Cluster) {
 
 /// The last line of a complaint with nothing in it that may be a secret: words of letters alone are kept, up to one that
 /// announces a secret.
-pub(super) fn harmless(complaint: &str) -> String {
+pub(super) fn redact_output(complaint: &str) -> String {
     let Some(line) = complaint.lines().rfind(|line| !line.trim().is_empty()) else { return String::new() };
     let mut out = String::new();
     for word in line.split_whitespace() {
@@ -151,7 +151,7 @@ pub(super) fn harmless(complaint: &str) -> String {
     out
 }
 
-pub(super) struct Given {
+pub(super) struct PluginCredential {
     token: Option<SecretString>,
     /// PEM in base64, as a kubeconfig has it.
     certificate: Option<String>,
@@ -160,7 +160,7 @@ pub(super) struct Given {
 }
 
 /// Reads an `ExecCredential`; None when there is nothing in it to log in with.
-pub(super) fn given(answer: &[u8]) -> Option<Given> {
+pub(super) fn parse_credential(answer: &[u8]) -> Option<PluginCredential> {
     #[derive(Deserialize)]
     struct Credential {
         status: Status,
@@ -182,7 +182,7 @@ pub(super) fn given(answer: &[u8]) -> Option<Given> {
     // Plugins give plain PEM; kubeconfigs hold it in base64.
     let (certificate, key) =
         pair.map(|(certificate, key)| (to_base64(certificate.as_bytes()), to_base64(key.as_bytes()))).unzip();
-    Some(Given { token, certificate, key: key.map(SecretString::from), until: status.expiration_timestamp })
+    Some(PluginCredential { token, certificate, key: key.map(SecretString::from), until: status.expiration_timestamp })
 }
 
 #[cfg(test)]
@@ -192,29 +192,30 @@ mod tests {
 
     #[test]
     fn complaints_keep_no_word_that_may_be_a_secret() {
-        let said = harmless("Traceback\nUnable to locate credentials. You can configure them by running aws.\n\n");
+        let said = redact_output("Traceback\nUnable to locate credentials. You can configure them by running aws.\n\n");
         assert_eq!(said, "Unable to locate credentials. You can configure them by running aws.");
         assert_eq!(
-            harmless("error: exit 7 for eyJhbGciOi.x.y of https://u:p@host now"),
+            redact_output("error: exit 7 for eyJhbGciOi.x.y of https://u:p@host now"),
             "error: exit … for … of … now"
         );
-        assert_eq!(harmless("the password is swordfish"), "the password …");
-        assert_eq!(harmless("Authorization: Bearer swordfish"), "Authorization: …");
-        assert_eq!(harmless("averyveryverylongwordwithoutadigit"), "…");
-        assert_eq!(harmless("\n \n"), "");
-        assert!(harmless(&"word ".repeat(1000)).len() < 210);
+        assert_eq!(redact_output("the password is swordfish"), "the password …");
+        assert_eq!(redact_output("Authorization: Bearer swordfish"), "Authorization: …");
+        assert_eq!(redact_output("averyveryverylongwordwithoutadigit"), "…");
+        assert_eq!(redact_output("\n \n"), "");
+        assert!(redact_output(&"word ".repeat(1000)).len() < 210);
     }
 
     #[test]
     fn answers_of_plugins() {
-        let token = given(br#"{"status":{"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"}}"#).unwrap();
+        let token =
+            parse_credential(br#"{"status":{"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"}}"#).unwrap();
         assert_eq!(token.token.unwrap().expose_secret(), "t");
         assert_eq!(token.until.unwrap().to_rfc3339(), "2026-01-01T00:00:00Z");
-        let pair = given(br#"{"status":{"clientCertificateData":"PEM","clientKeyData":"KEY1"}}"#).unwrap();
+        let pair = parse_credential(br#"{"status":{"clientCertificateData":"PEM","clientKeyData":"KEY1"}}"#).unwrap();
         assert_eq!((pair.certificate.unwrap(), pair.token.is_none()), ("UEVN".to_owned(), true));
         assert_eq!(pair.key.unwrap().expose_secret(), "S0VZMQ==");
         for nothing in [&b"{}"[..], b"", br#"{"status":{}}"#, br#"{"status":{"token":""}}"#, b"\xff"] {
-            assert!(given(nothing).is_none());
+            assert!(parse_credential(nothing).is_none());
         }
     }
 }

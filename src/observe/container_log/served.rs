@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::super::Failure;
-use super::super::api::{ApiAccess, PodLog};
-use super::super::kubelet::{ContainerLog, KubeletClient};
+use super::super::SourceFailure;
+use super::super::api::{ApiAccess, ApiLogStream};
+use super::super::kubelet::{KubeletClient, KubeletLogStream};
 use super::tray::Tray;
 use crate::container_log::{Instance, LogBuffer, LogLine, LogOrigin, LogRequest, LogUpdate, MAX_LOG_LINES, OlderLines};
 use crate::decode::{LogDecoder, LogForm};
@@ -36,8 +36,8 @@ pub enum Server {
 }
 
 enum Answer {
-    Api(PodLog),
-    Kubelet(ContainerLog),
+    Api(ApiLogStream),
+    Kubelet(KubeletLogStream),
 }
 
 impl Server {
@@ -50,10 +50,10 @@ impl Server {
         }
     }
 
-    async fn ask(&self, request: &LogRequest, query: &str) -> Result<Answer, Failure> {
+    async fn ask(&self, request: &LogRequest, query: &str) -> Result<Answer, SourceFailure> {
         Ok(match self {
-            Server::Api(access) => Answer::Api(PodLog::get(access, request, query).await?),
-            Server::Kubelet(client) => Answer::Kubelet(ContainerLog::get(client, request, query).await?),
+            Server::Api(access) => Answer::Api(ApiLogStream::get(access, request, query).await?),
+            Server::Kubelet(client) => Answer::Kubelet(KubeletLogStream::get(client, request, query).await?),
         })
     }
 }
@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, SourceFailure> {
         match self {
             Answer::Api(log) => log.next().await,
             Answer::Kubelet(log) => log.next().await,
@@ -93,7 +93,7 @@ struct Log<'a> {
 }
 
 impl Log<'_> {
-    async fn begin(&mut self, asked: &mut mpsc::Receiver<()>) -> Result<(), Failure> {
+    async fn begin(&mut self, asked: &mut mpsc::Receiver<()>) -> Result<(), SourceFailure> {
         // A stream that is followed does not say which of its lines was the last of before: those are asked for alone.
         let answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.0), false)).await?;
         let kubelet = match self.server {
@@ -147,7 +147,7 @@ impl Log<'_> {
                     self.tray.put(LogUpdate::Notice(why.into()));
                     ended_said = true;
                 }
-                Err(Failure::Off(why)) => {
+                Err(SourceFailure::Off(why)) => {
                     self.tray.put(LogUpdate::Closed(why.clone()));
                     follow = false;
                 }
@@ -172,7 +172,7 @@ impl Log<'_> {
         mut answer: Answer,
         asked: &mut mpsc::Receiver<()>,
         silence: Duration,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<Ended, SourceFailure> {
         let mut decoder = LogDecoder::new(LogForm::Served);
         // Seconds are asked for: what was told within the last one comes again.
         let (mut known, mut told) = (self.last, false);
@@ -251,7 +251,7 @@ impl Log<'_> {
         self.tray.put(LogUpdate::Older { lines, remaining });
     }
 
-    async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, OlderLines), Failure> {
+    async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, OlderLines), SourceFailure> {
         let mut answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.1), false)).await?;
         let (mut decoder, mut held) = (LogDecoder::new(LogForm::Served), LogBuffer::new(TAIL.1));
         let (mut count, mut found) = (0, false);
@@ -283,13 +283,14 @@ impl Log<'_> {
     }
 }
 
-fn words(failure: &Failure) -> Text {
+fn words(failure: &SourceFailure) -> Text {
     match failure {
-        Failure::Off(why) => why.clone(),
-        Failure::Retry(error) | Failure::RetryAfter(error, _) | Failure::Forbidden(error) => match error.fix.is_empty()
-        {
-            true => error.tried.text(),
-            false => format!("{}; {}", error.tried, error.fix).into(),
-        },
+        SourceFailure::Off(why) => why.clone(),
+        SourceFailure::Retry(error) | SourceFailure::RetryAfter(error, _) | SourceFailure::Forbidden(error) => {
+            match error.fix.is_empty() {
+                true => error.tried.text(),
+                false => format!("{}; {}", error.tried, error.fix).into(),
+            }
+        }
     }
 }

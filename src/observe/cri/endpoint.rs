@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 
-use super::failure::root;
+use super::call_error::root;
 use crate::observation::{ErrorKind, SourceError};
-use crate::observe::Failure;
+use crate::observe::SourceFailure;
 use crate::trust::{KnownFile, distrust_of};
 
 /// What to do about a socket that others than root could have made.
@@ -21,7 +21,7 @@ const UNTRUSTED: &str = "if it is the runtime's, name it: --runtime-endpoint uni
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Connects to the socket, after a look at what is there: one that was discovered must be root's alone each time.
-pub(super) async fn connect(file: &KnownFile) -> Result<Channel, Failure> {
+pub(super) async fn connect(file: &KnownFile) -> Result<Channel, SourceFailure> {
     let path = file.path();
     let looked = {
         let file = file.clone();
@@ -67,12 +67,12 @@ fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::
 }
 
 /// The kernel said no.
-fn unusable(path: &Path, error: &io::Error, seen: Option<&Metadata>) -> Failure {
+fn unusable(path: &Path, error: &io::Error, seen: Option<&Metadata>) -> SourceFailure {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
             let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
             let socket = seen.map(|m| (m.mode(), m.gid()));
-            Failure::Forbidden(denied(path, socket, &groups))
+            SourceFailure::Forbidden(denied(path, socket, &groups))
         }
         io::ErrorKind::NotFound => retry(
             path,
@@ -125,7 +125,7 @@ fn group_name(groups: &str, gid: u32) -> Option<&str> {
     })
 }
 
-fn no_socket(path: &Path, seen: &Metadata) -> Failure {
+fn no_socket(path: &Path, seen: &Metadata) -> SourceFailure {
     let what = if seen.is_dir() { "a folder" } else { "a file" };
     retry(
         path,
@@ -135,13 +135,13 @@ fn no_socket(path: &Path, seen: &Metadata) -> Failure {
     )
 }
 
-fn late(path: &Path, doing: &str) -> Failure {
+fn late(path: &Path, doing: &str) -> SourceFailure {
     let seconds = CONNECT_DEADLINE.as_secs();
     retry(path, &format!("{doing} took longer than {seconds} s"), ErrorKind::Timeout, "")
 }
 
-fn retry(path: &Path, what: &str, kind: ErrorKind, fix: &str) -> Failure {
-    Failure::Retry(SourceError { tried: format!("{}: {what}", path.display()).into(), kind, fix: fix.into() })
+fn retry(path: &Path, what: &str, kind: ErrorKind, fix: &str) -> SourceFailure {
+    SourceFailure::Retry(SourceError { tried: format!("{}: {what}", path.display()).into(), kind, fix: fix.into() })
 }
 
 #[cfg(test)]
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn a_refusal_by_the_kernel_is_forbidden() {
         let error = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert!(matches!(unusable(Path::new("/x"), &error, None), Failure::Forbidden(_)));
+        assert!(matches!(unusable(Path::new("/x"), &error, None), SourceFailure::Forbidden(_)));
         let error = io::Error::from(io::ErrorKind::ConnectionRefused);
-        assert!(matches!(unusable(Path::new("/x"), &error, None), Failure::Retry(_)));
+        assert!(matches!(unusable(Path::new("/x"), &error, None), SourceFailure::Retry(_)));
     }
 }

@@ -23,7 +23,7 @@ const MAX_FIELDS: usize = 4096;
 const ENTRIES: u32 = 1;
 
 /// What a list holds.
-pub(super) trait Entry: Weigh + Send + 'static {
+pub(super) trait ListEntry: Weigh + Send + 'static {
     /// As it is sent.
     type Sent: Message + Default;
     /// As it is kept.
@@ -32,7 +32,7 @@ pub(super) trait Entry: Weigh + Send + 'static {
 
 macro_rules! entries {
     ($($ty:ty = $sent:ty, $convert:path;)*) => {
-        $(impl Entry for $ty {
+        $(impl ListEntry for $ty {
             type Sent = $sent;
             fn convert(sent: $sent) -> Self {
                 $convert(sent)
@@ -50,7 +50,7 @@ entries! {
 
 /// The entries of a list, and how many there was no room for.
 #[derive(Debug)]
-pub(super) struct Entries<T> {
+pub(super) struct ListEntries<T> {
     /// Those that are kept.
     pub all: Vec<T>,
     /// How many were left out.
@@ -59,7 +59,7 @@ pub(super) struct Entries<T> {
     most: u64,
 }
 
-impl<T: Entry> Entries<T> {
+impl<T: ListEntry> ListEntries<T> {
     /// None yet; at most `most` bytes are kept.
     pub fn within(most: u64) -> Self {
         Self { all: Vec::new(), left_out: 0, weight: 0, most }
@@ -128,48 +128,48 @@ fn fields(mut message: &[u8]) -> Result<usize, prost::DecodeError> {
 
 /// Sends `R`, and reads a list of `T` of at most so many bytes.
 #[derive(Clone, Debug)]
-pub(super) struct EntriesCodec<R, T> {
+pub(super) struct ListCodec<R, T> {
     most: u64,
     of: PhantomData<(R, T)>,
 }
 
-impl<R, T> EntriesCodec<R, T> {
+impl<R, T> ListCodec<R, T> {
     pub fn within(most: u64) -> Self {
         Self { most, of: PhantomData }
     }
 }
 
-impl<R: Message + Send + 'static, T: Entry> Codec for EntriesCodec<R, T>
+impl<R: Message + Send + 'static, T: ListEntry> Codec for ListCodec<R, T>
 where
     ProstEncoder<R>: Encoder<Item = R, Error = Status>,
 {
     type Encode = R;
-    type Decode = Entries<T>;
+    type Decode = ListEntries<T>;
     type Encoder = ProstEncoder<R>;
-    type Decoder = EntriesDecoder<T>;
+    type Decoder = ListDecoder<T>;
 
     fn encoder(&mut self) -> Self::Encoder {
         ProstEncoder::default()
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        EntriesDecoder { most: self.most, of: PhantomData }
+        ListDecoder { most: self.most, of: PhantomData }
     }
 }
 
 /// Reads the messages of a list.
 #[derive(Debug)]
-pub(super) struct EntriesDecoder<T> {
+pub(super) struct ListDecoder<T> {
     most: u64,
     of: PhantomData<T>,
 }
 
-impl<T: Entry> Decoder for EntriesDecoder<T> {
-    type Item = Entries<T>;
+impl<T: ListEntry> Decoder for ListDecoder<T> {
+    type Item = ListEntries<T>;
     type Error = Status;
 
     fn decode(&mut self, buf: &mut DecodeBuf<'_>) -> Result<Option<Self::Item>, Status> {
-        let mut entries = Entries::within(self.most);
+        let mut entries = ListEntries::within(self.most);
         // As tonic says it of every other answer.
         entries.merge(buf).map_err(|error| Status::internal(error.to_string()))?;
         Ok(Some(entries))
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], most: u64) -> Result<(Vec<String>, u64), prost::DecodeError> {
-        let mut entries = Entries::<Sandbox>::within(most);
+        let mut entries = ListEntries::<Sandbox>::within(most);
         entries.merge(&mut &bytes[..])?;
         Ok((entries.all.iter().map(|s| s.id.to_string()).collect(), entries.left_out))
     }

@@ -3,7 +3,7 @@
 
 use prost::Message;
 
-use super::owed::Promise;
+use super::pending_events::ExpectedState;
 use crate::proto::events::{Envelope, Subject, TaskExit};
 use crate::text::Text;
 
@@ -18,33 +18,33 @@ pub(super) const FILTERS: [&str; 3] = [
 
 /// What an event means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum RuntimeChange {
     /// The lists of sandboxes and containers differ, or will, and in what.
-    Lists(Option<(Text, Promise)>),
+    Lists(Option<(Text, ExpectedState)>),
     /// The list of images differs.
     Images,
 }
 
 /// Not every version of containerd need honour the filters, and none can compare two fields of an event.
-pub(super) fn change(envelope: &Envelope) -> Option<Change> {
+pub(super) fn change(envelope: &Envelope) -> Option<RuntimeChange> {
     if envelope.namespace != NAMESPACE {
         return None;
     }
     let event = envelope.event.as_ref().map_or(&[][..], |event| event.value.as_slice());
     let topic = envelope.topic.as_str();
-    let promise = match topic {
+    let expected = match topic {
         "/tasks/exit" if is_exec_exit(event) => return None,
-        "/tasks/exit" | "/tasks/delete" => Some(Promise::Ended),
-        "/tasks/start" => Some(Promise::Started),
-        "/containers/create" => Some(Promise::There),
-        "/containers/delete" => Some(Promise::Gone),
+        "/tasks/exit" | "/tasks/delete" => Some(ExpectedState::Exited),
+        "/tasks/start" => Some(ExpectedState::Started),
+        "/containers/create" => Some(ExpectedState::Listed),
+        "/containers/delete" => Some(ExpectedState::Removed),
         _ if topic.starts_with("/tasks/exec-") => return None,
-        _ if topic.starts_with("/images/") => return Some(Change::Images),
+        _ if topic.starts_with("/images/") => return Some(RuntimeChange::Images),
         _ if ["/tasks/", "/containers/", "/sandbox"].iter().any(|b| topic.starts_with(b)) => None,
         _ => return None,
     };
-    let about = promise.and_then(|promise| Some((Subject::decode(event).ok()?.id, promise)));
-    Some(Change::Lists(about.filter(|(id, _)| !id.is_empty()).map(|(id, promise)| (id.into(), promise))))
+    let about = expected.and_then(|expected| Some((Subject::decode(event).ok()?.id, expected)));
+    Some(RuntimeChange::Lists(about.filter(|(id, _)| !id.is_empty()).map(|(id, expected)| (id.into(), expected))))
 }
 
 /// An executed process has an id of its own within the container, the container's first process has the container's.
@@ -64,30 +64,30 @@ mod tests {
 
     #[test]
     fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| matches!(change(&envelope("k8s.io", topic, ids)), Some(Change::Lists(_)));
+        let wakes = |topic, ids| matches!(change(&envelope("k8s.io", topic, ids)), Some(RuntimeChange::Lists(_)));
         assert!(wakes("/tasks/exit", ("a", "a")));
         assert!(!wakes("/tasks/exit", ("a", "b")));
         assert!(!wakes("/tasks/exec-started", ("a", "b")));
         assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
         assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
         assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
-        assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(Change::Images));
+        assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(RuntimeChange::Images));
         assert_eq!(change(&envelope("moby", "/tasks/exit", ("a", "a"))), None);
     }
 
     #[test]
     fn what_an_event_promises() {
-        let promised = |topic| match change(&envelope("k8s.io", topic, ("a", "a"))) {
-            Some(Change::Lists(promised)) => promised,
+        let expected = |topic| match change(&envelope("k8s.io", topic, ("a", "a"))) {
+            Some(RuntimeChange::Lists(expected)) => expected,
             other => panic!("{topic}: {other:?}"),
         };
-        let of = |promise| Some((Text::new("a"), promise));
-        assert_eq!(promised("/containers/create"), of(Promise::There));
-        assert_eq!(promised("/tasks/start"), of(Promise::Started));
-        assert_eq!(promised("/tasks/exit"), of(Promise::Ended));
-        assert_eq!(promised("/containers/delete"), of(Promise::Gone));
-        assert_eq!(promised("/tasks/oom"), None, "an end that a list does not show");
+        let of = |expected| Some((Text::new("a"), expected));
+        assert_eq!(expected("/containers/create"), of(ExpectedState::Listed));
+        assert_eq!(expected("/tasks/start"), of(ExpectedState::Started));
+        assert_eq!(expected("/tasks/exit"), of(ExpectedState::Exited));
+        assert_eq!(expected("/containers/delete"), of(ExpectedState::Removed));
+        assert_eq!(expected("/tasks/oom"), None, "an end that a list does not show");
         let nothing = Envelope { event: None, ..envelope("k8s.io", "/tasks/exit", ("a", "a")) };
-        assert_eq!(change(&nothing), Some(Change::Lists(None)), "it wakes all the same");
+        assert_eq!(change(&nothing), Some(RuntimeChange::Lists(None)), "it wakes all the same");
     }
 }

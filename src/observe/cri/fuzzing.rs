@@ -21,7 +21,7 @@ pub fn messages(bytes: &[u8]) -> Vec<Fact> {
         sandboxes: sandboxes.into_iter().map(convert::sandbox).collect(),
         containers: containers.into_iter().map(convert::container).collect(),
     };
-    facts.extend(inventory.listed(lists, true));
+    facts.extend(inventory.apply_lists(lists, true));
     if let Ok(status) = cri::ContainerStatusResponse::decode(bytes) {
         let _ = status.status.map(convert::container_details);
     }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::owed::Standing;
-use super::runtime::{Ask, Details, Lists};
+use super::pending_events::ListedState;
+use super::runtime::{DetailRequest, Details, Lists};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, ContainerPhase, Fact, Sandbox, Time};
-use crate::observe::ended::Ended;
+use crate::observe::exit_channel::FailedExit;
 use crate::text::Text;
 
 /// After so many questions without an answer nothing is asked until the state changes.
@@ -19,7 +19,7 @@ pub(super) struct Inventory {
     sandboxes: BTreeMap<Text, KeptSandbox>,
     containers: BTreeMap<Text, KeptContainer>,
     /// Bad ends that were learned of and are not taken yet.
-    ended: Vec<(Option<Time>, Ended)>,
+    failed_exits: Vec<(Option<Time>, FailedExit)>,
 }
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ struct KeptContainer {
 
 impl Inventory {
     /// Takes a list in, and returns what to say: all of it for an epoch, else the differences.
-    pub fn listed(&mut self, lists: Lists, epoch: bool) -> Vec<Fact> {
+    pub fn apply_lists(&mut self, lists: Lists, epoch: bool) -> Vec<Fact> {
         let mut facts = Vec::new();
         let mut before = std::mem::take(&mut self.sandboxes);
         for mut now in lists.sandboxes {
@@ -77,42 +77,43 @@ impl Inventory {
     }
 
     /// How a container or a sandbox stood in the last list.
-    pub fn standing(&self, id: &Text) -> Option<Standing> {
+    pub fn listed_state(&self, id: &Text) -> Option<ListedState> {
         let container = self.containers.get(id).map(|c| match c.said.phase {
-            ContainerPhase::Created => Standing::Created,
-            ContainerPhase::Running => Standing::Running,
-            ContainerPhase::Exited | ContainerPhase::Unknown => Standing::Ended,
+            ContainerPhase::Created => ListedState::Created,
+            ContainerPhase::Running => ListedState::Running,
+            ContainerPhase::Exited | ContainerPhase::Unknown => ListedState::Exited,
         });
-        let sandbox = || self.sandboxes.get(id).map(|s| if s.said.ready { Standing::Running } else { Standing::Ended });
+        let sandbox =
+            || self.sandboxes.get(id).map(|s| if s.said.ready { ListedState::Running } else { ListedState::Exited });
         container.or_else(sandbox)
     }
 
     /// What lacks details, the newest first, containers before sandboxes.
     ///
     /// A created container has none yet; a sandbox that is not ready has lost its address.
-    pub fn wanted(&self, most: usize) -> Vec<Ask> {
+    pub fn missing_details(&self, most: usize) -> Vec<DetailRequest> {
         let mut containers: Vec<_> = self.containers.values().filter(|c| c.lacks_details()).map(|c| &c.said).collect();
         containers.sort_by_key(|c| std::cmp::Reverse(c.created_at));
         let mut sandboxes: Vec<_> = self.sandboxes.values().filter(|s| s.lacks_details()).map(|s| &s.said).collect();
         sandboxes.sort_by_key(|s| std::cmp::Reverse(s.created_at));
-        let containers = containers.into_iter().map(|c| Ask::Container(c.id.clone()));
-        containers.chain(sandboxes.into_iter().map(|s| Ask::Sandbox(s.id.clone()))).take(most).collect()
+        let containers = containers.into_iter().map(|c| DetailRequest::Container(c.id.clone()));
+        containers.chain(sandboxes.into_iter().map(|s| DetailRequest::Sandbox(s.id.clone()))).take(most).collect()
     }
 
     /// Takes details in, and returns what to say.
-    pub fn learned(&mut self, ask: &Ask, details: Details) -> Option<Fact> {
-        match (ask, details) {
-            (Ask::Container(id), Details::Container(details, log)) => {
+    pub fn apply_details(&mut self, request: &DetailRequest, details: Details) -> Option<Fact> {
+        match (request, details) {
+            (DetailRequest::Container(id), Details::Container(details, log)) => {
                 let kept = self.containers.get_mut(id)?;
                 let before = kept.said.clone();
                 details.merge_into(&mut kept.said);
-                self.ended.extend(bad_end(&kept.said, log));
+                self.failed_exits.extend(failed_exit(&kept.said, log));
                 kept.details = Some(details);
                 kept.asked = Some(kept.said.phase);
                 kept.tries = 0;
                 (before != kept.said).then(|| Fact::Container(Box::new(kept.said.clone())))
             }
-            (Ask::Sandbox(id), Details::Sandbox(details)) => {
+            (DetailRequest::Sandbox(id), Details::Sandbox(details)) => {
                 let kept = self.sandboxes.get_mut(id)?;
                 let before = kept.said.clone();
                 details.merge_into(&mut kept.said);
@@ -120,24 +121,24 @@ impl Inventory {
                 (before != kept.said).then(|| Fact::Sandbox(Box::new(kept.said.clone())))
             }
             _ => {
-                self.unanswered(ask);
+                self.detail_failed(request);
                 None
             }
         }
     }
 
     /// Takes the bad ends that were learned of, the first first.
-    pub fn take_ended(&mut self) -> impl Iterator<Item = Ended> {
-        let mut ended = std::mem::take(&mut self.ended);
+    pub fn take_failed_exits(&mut self) -> impl Iterator<Item = FailedExit> {
+        let mut ended = std::mem::take(&mut self.failed_exits);
         ended.sort_by_key(|(at, _)| *at);
         ended.into_iter().map(|(_, ended)| ended)
     }
 
     /// No details came.
-    pub fn unanswered(&mut self, ask: &Ask) {
-        let tries = match ask {
-            Ask::Container(id) => self.containers.get_mut(id).map(|c| &mut c.tries),
-            Ask::Sandbox(id) => self.sandboxes.get_mut(id).map(|s| &mut s.tries),
+    pub fn detail_failed(&mut self, request: &DetailRequest) {
+        let tries = match request {
+            DetailRequest::Container(id) => self.containers.get_mut(id).map(|c| &mut c.tries),
+            DetailRequest::Sandbox(id) => self.sandboxes.get_mut(id).map(|s| &mut s.tries),
         };
         if let Some(tries) = tries {
             *tries = tries.saturating_add(1);
@@ -149,14 +150,14 @@ impl Inventory {
 const LOST: &str = "Unknown";
 
 /// An end with a code other than 0. Every state is asked for once, and so each end is told once.
-fn bad_end(c: &Container, log: String) -> Option<(Option<Time>, Ended)> {
+fn failed_exit(c: &Container, log: String) -> Option<(Option<Time>, FailedExit)> {
     let bad = c.phase == ContainerPhase::Exited && c.exit_code.is_some_and(|code| code != 0) && c.reason != LOST;
     // Where the kubelet has it by default.
     let usual = || format!("/var/log/pods/{}_{}_{}/{}/{}.log", c.namespace, c.pod, c.uid, c.name, c.attempt);
     let log = if log.is_empty() { usual() } else { log };
     bad.then(|| {
         let (namespace, pod, uid, container) = (c.namespace.clone(), c.pod.clone(), c.uid.clone(), c.name.clone());
-        (c.finished_at, Ended { namespace, pod, uid, container, log: log.into() })
+        (c.finished_at, FailedExit { namespace, pod, uid, container, log: log.into() })
     })
 }
 
@@ -222,43 +223,52 @@ mod tests {
         use ContainerPhase::{Created, Exited, Running};
         let (a, b) = (container("a", Running, 1), container("b", Created, 2));
         let mut inventory = Inventory::default();
-        assert_eq!(inventory.listed(list(&[a.clone(), b.clone()]), true).len(), 2);
-        let ask = Ask::Container("a".into());
-        assert_eq!(inventory.wanted(64), std::slice::from_ref(&ask), "one that is created has no details");
-        assert!(inventory.learned(&ask, details("a", Running)).is_some());
-        assert!(inventory.wanted(64).is_empty());
-        assert!(inventory.listed(list(&[a.clone(), b.clone()]), false).is_empty(), "details are kept");
+        assert_eq!(inventory.apply_lists(list(&[a.clone(), b.clone()]), true).len(), 2);
+        let request = DetailRequest::Container("a".into());
+        assert_eq!(inventory.missing_details(64), std::slice::from_ref(&request), "one that is created has no details");
+        assert!(inventory.apply_details(&request, details("a", Running)).is_some());
+        assert!(inventory.missing_details(64).is_empty());
+        assert!(inventory.apply_lists(list(&[a.clone(), b.clone()]), false).is_empty(), "details are kept");
 
         let exited = Container { phase: Exited, ..a.clone() };
-        let facts = inventory.listed(list(&[exited]), false);
+        let facts = inventory.apply_lists(list(&[exited]), false);
         assert!(
             matches!(&facts[..], [Fact::Container(c), Fact::ContainerGone(id)]
             if c.started_at.is_some() && c.exit_code.is_none() && id == "b"),
             "{facts:?}"
         );
-        let Some(Fact::Container(c)) = inventory.learned(&ask, details("a", Exited)) else { panic!("no news") };
+        let Some(Fact::Container(c)) = inventory.apply_details(&request, details("a", Exited)) else {
+            panic!("no news")
+        };
         assert_eq!((c.exit_code, c.reason.as_str()), (Some(3), "Error"));
-        let logs: Vec<_> = inventory.take_ended().map(|ended| ended.log).collect();
+        let logs: Vec<_> = inventory.take_failed_exits().map(|ended| ended.log).collect();
         assert_eq!(logs, [std::path::Path::new("/var/log/pods/x_x_x/x/0.log")]);
-        assert!(inventory.wanted(64).is_empty());
+        assert!(inventory.missing_details(64).is_empty());
         // A list that was under way when it ended must not bring it back.
-        assert!(inventory.listed(list(&[a]), false).is_empty());
-        assert_eq!(inventory.take_ended().count(), 0, "an end is told once");
+        assert!(inventory.apply_lists(list(&[a]), false).is_empty());
+        assert_eq!(inventory.take_failed_exits().count(), 0, "an end is told once");
     }
 
     #[test]
     fn rounds_are_bounded_newest_first_and_silence_is_not_asked_for_ever() {
         let many: Vec<_> = (0..9).map(|n| container(&format!("c{n}"), ContainerPhase::Running, n)).collect();
         let mut inventory = Inventory::default();
-        inventory.listed(list(&many), true);
-        assert_eq!(inventory.wanted(2), [Ask::Container("c8".into()), Ask::Container("c7".into())]);
+        inventory.apply_lists(list(&many), true);
+        assert_eq!(
+            inventory.missing_details(2),
+            [DetailRequest::Container("c8".into()), DetailRequest::Container("c7".into())]
+        );
         for _ in 0..TRIES {
-            inventory.unanswered(&Ask::Container("c8".into()));
+            inventory.detail_failed(&DetailRequest::Container("c8".into()));
         }
-        assert_eq!(inventory.wanted(1), [Ask::Container("c7".into())]);
+        assert_eq!(inventory.missing_details(1), [DetailRequest::Container("c7".into())]);
         let mut ended = many.clone();
         ended[8].phase = ContainerPhase::Exited;
-        inventory.listed(list(&ended), false);
-        assert_eq!(inventory.wanted(1), [Ask::Container("c8".into())], "a new state is a new question");
+        inventory.apply_lists(list(&ended), false);
+        assert_eq!(
+            inventory.missing_details(1),
+            [DetailRequest::Container("c8".into())],
+            "a new state is a new question"
+        );
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::endpoint::connect;
-use super::pace::Pace;
 use super::runtime::ReadOnlyRuntime;
+use super::timings::CriTimings;
 use crate::observation::{Fact, Pull};
-use crate::observe::{Attempt, Failure, LeftOut, Outlet};
+use crate::observe::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use crate::text::Text;
 use crate::trust::KnownFile;
 
@@ -19,23 +19,23 @@ const DEADLINE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct PullsSource {
     endpoint: KnownFile,
-    pace: Pace,
+    timings: CriTimings,
 }
 
 impl PullsSource {
     /// The containerd whose socket is at `endpoint`.
     pub fn new(endpoint: impl Into<KnownFile>) -> Self {
-        Self { endpoint: endpoint.into(), pace: Pace::default() }
+        Self { endpoint: endpoint.into(), timings: CriTimings::default() }
     }
 
-    /// The same at another pace.
-    pub fn with_pace(self, pace: Pace) -> Self {
-        Self { pace, ..self }
+    /// The same at another timings.
+    pub fn with_timings(self, timings: CriTimings) -> Self {
+        Self { timings, ..self }
     }
 }
 
 impl Attempt for PullsSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let runtime = match connect(&self.endpoint).await {
             Ok(channel) => ReadOnlyRuntime::new(channel, out.share()),
             Err(failure) => return failure,
@@ -46,31 +46,31 @@ impl Attempt for PullsSource {
             let pulls = match runtime.clone().ingests(DEADLINE).await {
                 Ok(pulls) => pulls,
                 Err(error) if error.is_unimplemented() => {
-                    return Failure::Off("this runtime does not tell how far a pull is; containerd does".into());
+                    return SourceFailure::Off("this runtime does not tell how far a pull is; containerd does".into());
                 }
-                Err(error) => return error.ends(self.endpoint.path()),
+                Err(error) => return error.to_failure(self.endpoint.path()),
             };
             let took = began.elapsed();
-            out.live().await;
-            out.left_out_of_list(pulls.left_out, LeftOut::Share).await;
+            out.set_live().await;
+            out.set_left_out_of_list(pulls.left_out, OmitReason::Share).await;
             let now: BTreeMap<_, _> = pulls.all.into_iter().map(|pull| (pull.reference.clone(), pull)).collect();
             match &said {
                 None => {
                     out.begin_epoch().await;
                     for fact in differences(&BTreeMap::new(), &now) {
-                        out.say(fact).await;
+                        out.emit(fact).await;
                     }
                     out.end_epoch().await;
                 }
-                Some(before) if *before == now => out.say(Fact::Alive).await,
+                Some(before) if *before == now => out.emit(Fact::Alive).await,
                 Some(before) => {
                     for fact in differences(before, &now) {
-                        out.say(fact).await;
+                        out.emit(fact).await;
                     }
                 }
             }
             said = Some(now);
-            tokio::time::sleep(self.pace.spacing.max(self.pace.rest_after(took))).await;
+            tokio::time::sleep(self.timings.spacing.max(self.timings.rest_after(took))).await;
         }
     }
 }

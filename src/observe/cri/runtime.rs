@@ -1,5 +1,5 @@
 //! Owns every call to the runtime that this program can make; nothing else sees a generated client.
-//! It must not gain a call that changes anything, nor one that asks for a verbose answer.
+//! It must not gain a call that changes anything, nor one that requests for a verbose answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +13,11 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
 
+use super::call_error::{CallError, CallErrorCause};
 use super::convert;
-use super::entries::{Entries, EntriesCodec, Entry};
-use super::events::{Change, FILTERS, NAMESPACE, change};
-use super::failure::{CallError, Why};
-use super::shelf::{Look, Seen};
+use super::entries::{ListCodec, ListEntries, ListEntry};
+use super::events::{FILTERS, NAMESPACE, RuntimeChange, change};
+use super::images::{ImageAnswer, ImageCall};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, Image, Pull, RuntimeStatus, Sandbox};
 use crate::proto::content::ListStatusesRequest;
@@ -34,7 +34,7 @@ use crate::text::Text;
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 /// Longest answer about one thing, bytes: a container's message has 12 KiB.
 const MAX_STATUS: usize = 1 << 20;
-/// Entries that are left out of a list in pieces before it is given up: one that never ends.
+/// ListEntries that are left out of a list in pieces before it is given up: one that never ends.
 const MAX_LEFT_OUT: u64 = 1 << 16;
 /// Pieces of a list that are read: one that never ends may bring nothing in each.
 const MAX_PIECES: u32 = 1 << 16;
@@ -52,7 +52,7 @@ pub(super) struct Lists {
 
 /// Something whose status is wanted, by its id.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Ask {
+pub(super) enum DetailRequest {
     /// ContainerStatus.
     Container(Text),
     /// PodSandboxStatus.
@@ -102,27 +102,27 @@ impl ReadOnlyRuntime {
         path: &'static str,
         most: u64,
         request: Request<R>,
-    ) -> Result<Response<Entries<T>>, Status>
+    ) -> Result<Response<ListEntries<T>>, Status>
     where
         R: prost::Message + Send + Sync + 'static,
-        T: Entry + Sync,
+        T: ListEntry + Sync,
     {
         let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
         grpc.ready().await.map_err(not_ready)?;
-        grpc.unary(request, PathAndQuery::from_static(path), EntriesCodec::<R, T>::within(most)).await
+        grpc.unary(request, PathAndQuery::from_static(path), ListCodec::<R, T>::within(most)).await
     }
 
     /// Asks for a list that comes in pieces. Of one that never ends, what came first.
-    async fn pieces<R, T>(&self, path: &'static str, most: u64, request: R) -> Result<Response<Entries<T>>, Status>
+    async fn pieces<R, T>(&self, path: &'static str, most: u64, request: R) -> Result<Response<ListEntries<T>>, Status>
     where
         R: prost::Message + Send + Sync + 'static,
-        T: Entry + Sync,
+        T: ListEntry + Sync,
     {
         let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
         grpc.ready().await.map_err(not_ready)?;
-        let codec = EntriesCodec::<R, T>::within(most);
+        let codec = ListCodec::<R, T>::within(most);
         let opened = grpc.server_streaming(Request::new(request), PathAndQuery::from_static(path), codec).await?;
-        let (mut pieces, mut all, mut count) = (opened.into_inner(), Entries::within(most), 0);
+        let (mut pieces, mut all, mut count) = (opened.into_inner(), ListEntries::within(most), 0);
         while let Some(piece) = pieces.try_next().await? {
             all.extend(piece);
             count += 1;
@@ -180,9 +180,9 @@ impl ReadOnlyRuntime {
     }
 
     /// ContainerStatus or PodSandboxStatus.
-    pub async fn details(mut self, ask: &Ask, deadline: Duration) -> Result<Details, CallError> {
-        Ok(match ask {
-            Ask::Container(id) => {
+    pub async fn details(mut self, request: &DetailRequest, deadline: Duration) -> Result<Details, CallError> {
+        Ok(match request {
+            DetailRequest::Container(id) => {
                 let request = ContainerStatusRequest { container_id: id.to_string() };
                 let answer = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
                 answer.status.map_or(Details::None, |mut s| {
@@ -190,7 +190,7 @@ impl ReadOnlyRuntime {
                     Details::Container(convert::container_details(s), log)
                 })
             }
-            Ask::Sandbox(id) => {
+            DetailRequest::Sandbox(id) => {
                 let request = PodSandboxStatusRequest { pod_sandbox_id: id.to_string() };
                 let answer = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
                 answer.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
@@ -199,16 +199,16 @@ impl ReadOnlyRuntime {
     }
 
     /// ListImages or ImageFsInfo.
-    pub async fn look(mut self, at: Look, deadline: Duration) -> Result<Seen, CallError> {
+    pub async fn look(mut self, at: ImageCall, deadline: Duration) -> Result<ImageAnswer, CallError> {
         Ok(match at {
-            Look::Images => {
+            ImageCall::Images => {
                 let path = "/runtime.v1.ImageService/ListImages";
                 let list = self.list(path, self.most / 8, Request::new(ListImagesRequest {}));
-                Seen::Images(within::<Entries<Image>>("ListImages", deadline, list).await?)
+                ImageAnswer::Images(within::<ListEntries<Image>>("ListImages", deadline, list).await?)
             }
-            Look::Fs => {
+            ImageCall::Fs => {
                 let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
-                Seen::Fs(convert::image_fs(answer))
+                ImageAnswer::Fs(convert::image_fs(answer))
             }
         })
     }
@@ -216,14 +216,14 @@ impl ReadOnlyRuntime {
     /// containerd's events, as far as they mean that a list would differ. A broadcast: nobody else misses anything.
     ///
     /// It has no deadline because containerd answers with the first event and not before.
-    pub fn changes(mut self) -> impl Stream<Item = Result<Change, Status>> + Send + 'static {
+    pub fn changes(mut self) -> impl Stream<Item = Result<RuntimeChange, Status>> + Send + 'static {
         let request = in_namespace(SubscribeRequest { filters: FILTERS.map(str::to_owned).to_vec() });
         let opening = async move { self.events.subscribe(request).await.map(Response::into_inner) };
         opening.try_flatten_stream().try_filter_map(|envelope| ready(Ok(change(&envelope))))
     }
 
     /// ListStatuses of containerd's content store.
-    pub async fn ingests(self, deadline: Duration) -> Result<Entries<Pull>, CallError> {
+    pub async fn ingests(self, deadline: Duration) -> Result<ListEntries<Pull>, CallError> {
         let path = "/containerd.services.content.v1.Content/ListStatuses";
         let request = in_namespace(ListStatusesRequest { filters: Vec::new() });
         within("ListStatuses", deadline, self.list(path, self.most / 2, request)).await
@@ -231,7 +231,7 @@ impl ReadOnlyRuntime {
 }
 
 impl Lists {
-    fn of(sandboxes: Entries<Sandbox>, containers: Entries<Container>) -> Self {
+    fn of(sandboxes: ListEntries<Sandbox>, containers: ListEntries<Container>) -> Self {
         let left_out = sandboxes.left_out.saturating_add(containers.left_out);
         Self { left_out, sandboxes: sandboxes.all, containers: containers.all }
     }
@@ -254,8 +254,8 @@ async fn within<T>(
 ) -> Result<T, CallError> {
     let why = match tokio::time::timeout(deadline, answer).await {
         Ok(Ok(answer)) => return Ok(answer.into_inner()),
-        Ok(Err(status)) => Why::Answer(Box::new(status)),
-        Err(_) => Why::Late(deadline),
+        Ok(Err(status)) => CallErrorCause::Status(Box::new(status)),
+        Err(_) => CallErrorCause::TimedOut(deadline),
     };
     Err(CallError { call, why })
 }

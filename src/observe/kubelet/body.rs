@@ -3,8 +3,8 @@
 
 use reqwest::Response;
 
-use super::super::Failure;
-use super::fault::{broken_off, not_understood};
+use super::super::SourceFailure;
+use super::request_error::{body_interrupted, unexpected_body};
 use crate::decode::{DecodeError, Item, ListHead, ListSplitter};
 use crate::observation::{ErrorKind, SourceError};
 
@@ -21,7 +21,7 @@ async fn pieces(
     what: &str,
     limit: usize,
     mut take: impl FnMut(&[u8]),
-) -> Result<usize, Failure> {
+) -> Result<usize, SourceFailure> {
     let mut length = 0usize;
     loop {
         match response.chunk().await {
@@ -33,28 +33,28 @@ async fn pieces(
                 take(&piece);
             }
             Ok(None) => return Ok(length),
-            Err(error) => return Err(broken_off(what, length, &error)),
+            Err(error) => return Err(body_interrupted(what, length, &error)),
         }
     }
 }
 
 /// The whole body of a page of settings; what is not UTF-8 becomes U+FFFD.
-pub(super) async fn whole(response: Response, what: &str) -> Result<String, Failure> {
+pub(super) async fn read_all(response: Response, what: &str) -> Result<String, SourceFailure> {
     let mut bytes = Vec::new();
     pieces(response, what, WHOLE_LIMIT, |piece| bytes.extend_from_slice(piece)).await?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// Hands every line of the body to `take`, without its line feed.
-pub(super) async fn each_line(response: Response, what: &str, mut take: impl FnMut(&str)) -> Result<(), Failure> {
-    let mut lines = Lines::default();
+pub(super) async fn each_line(response: Response, what: &str, mut take: impl FnMut(&str)) -> Result<(), SourceFailure> {
+    let mut lines = LineAssembler::default();
     pieces(response, what, BODY_LIMIT, |piece| lines.push(piece, &mut take)).await?;
     lines.end(&mut take);
     Ok(())
 }
 
 /// The first `limit` bytes of a body that explains a failure; an explanation that breaks off is better than none.
-pub(super) async fn beginning(mut response: Response, limit: usize) -> String {
+pub(super) async fn read_prefix(mut response: Response, limit: usize) -> String {
     let mut bytes = Vec::new();
     while bytes.len() < limit
         && let Ok(Some(piece)) = response.chunk().await
@@ -71,9 +71,9 @@ pub(super) async fn each_item(
     mut response: Response,
     what: &str,
     mut take: impl FnMut(Item<'_>),
-) -> Result<Option<ListHead>, Failure> {
+) -> Result<Option<ListHead>, SourceFailure> {
     let (mut splitter, mut length) = (ListSplitter::default(), 0usize);
-    let odd = |e: DecodeError| not_understood(what, &e.to_string());
+    let odd = |e: DecodeError| unexpected_body(what, &e.to_string());
     loop {
         match response.chunk().await {
             Ok(Some(piece)) => {
@@ -84,13 +84,13 @@ pub(super) async fn each_item(
                 }
             }
             Ok(None) => return splitter.finish().map(Some).map_err(odd),
-            Err(error) => return Err(broken_off(what, length, &error)),
+            Err(error) => return Err(body_interrupted(what, length, &error)),
         }
     }
 }
 
-fn too_large(what: &str, limit: usize) -> Failure {
-    Failure::Retry(SourceError {
+fn too_large(what: &str, limit: usize) -> SourceFailure {
+    SourceFailure::Retry(SourceError {
         tried: format!("{what}: the answer is larger than {} MiB", limit >> 20).into(),
         kind: ErrorKind::TooLarge,
         fix: "no kubelet says so much: look at what listens there".into(),
@@ -99,12 +99,12 @@ fn too_large(what: &str, limit: usize) -> Failure {
 
 /// Puts together lines that came in pieces.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LineAssembler {
     partial: Vec<u8>,
     too_long: bool,
 }
 
-impl Lines {
+impl LineAssembler {
     pub(super) fn push(&mut self, mut piece: &[u8], take: &mut impl FnMut(&str)) {
         while let Some(at) = memchr::memchr(b'\n', piece) {
             let (line, rest) = piece.split_at(at);
@@ -145,7 +145,7 @@ mod tests {
     fn lines(pieces: &[&[u8]]) -> Vec<String> {
         let mut all = Vec::new();
         let mut take = |line: &str| all.push(line.to_owned());
-        let mut lines = Lines::default();
+        let mut lines = LineAssembler::default();
         pieces.iter().for_each(|piece| lines.push(piece, &mut take));
         lines.end(&mut take);
         all

@@ -12,13 +12,13 @@ use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use tokio::sync::Mutex;
 
-use super::super::aside::Aside;
+use super::super::blocking::BlockingWorker;
 use super::super::discover::PortProof;
-use super::super::{Failure, tls};
+use super::super::{SourceFailure, tls};
 use super::body;
-use super::credential::{KubeletAuth, hanging, stamps, useless};
-use super::fault::{not_asked, unanswered};
-use super::refusal::{not_served, refused};
+use super::credential::{KubeletAuth, files_timed_out, stamps, unusable};
+use super::request_error::{port_not_proven, request_failed};
+use super::status_error::{not_served, refused};
 use super::trust::KubeletTrust;
 use crate::text::Text;
 use crate::trust::FileStamp;
@@ -57,7 +57,7 @@ struct Shared {
     proof: Option<PortProof>,
     built: Mutex<Option<Built>>,
     /// Reads the files: their file system may hang.
-    aside: Aside,
+    worker: BlockingWorker,
 }
 
 #[derive(Clone, Debug)]
@@ -80,7 +80,8 @@ impl KubeletClient {
         auth: KubeletAuth,
         proof: Option<PortProof>,
     ) -> Self {
-        let shared = Shared { endpoint, trust, auth, proof, built: Mutex::new(None), aside: Aside::default() };
+        let shared =
+            Shared { endpoint, trust, auth, proof, built: Mutex::new(None), worker: BlockingWorker::default() };
         Self { shared: Arc::new(shared), deadline: DEADLINE }
     }
 
@@ -110,23 +111,23 @@ impl KubeletClient {
     }
 
     /// The answer with status 200, its body not yet read. The caller owns the deadline.
-    pub(super) async fn get(&self, path: &str) -> Result<Response, Failure> {
+    pub(super) async fn get(&self, path: &str) -> Result<Response, SourceFailure> {
         let response = self.send(path, "").await?;
         let status = response.status();
         if status == StatusCode::OK {
             return Ok(response);
         }
-        let body = body::beginning(response, EXPLANATION).await;
+        let body = body::read_prefix(response, EXPLANATION).await;
         Err(refused(&self.call(path), status, &body, &self.shared.auth))
     }
 
     /// A container's log, its body not yet read; `query` is not told in errors. The caller owns the deadline.
-    pub(super) async fn get_log(&self, path: &str, query: &str) -> Result<Response, Failure> {
+    pub(super) async fn get_log(&self, path: &str, query: &str) -> Result<Response, SourceFailure> {
         let response = self.send(path, query).await?;
         let status = response.status();
         let body = match status {
             StatusCode::OK => return Ok(response),
-            _ => body::beginning(response, EXPLANATION).await,
+            _ => body::read_prefix(response, EXPLANATION).await,
         };
         Err(match status {
             // The page is there: the pod is not, or the container, or its earlier run.
@@ -137,7 +138,7 @@ impl KubeletClient {
         })
     }
 
-    async fn send(&self, path: &str, query: &str) -> Result<Response, Failure> {
+    async fn send(&self, path: &str, query: &str) -> Result<Response, SourceFailure> {
         let Shared { endpoint, trust, .. } = &*self.shared;
         let what = self.call(path);
         let built = self.built().await?;
@@ -145,25 +146,25 @@ impl KubeletClient {
         if let Some(header) = built.header {
             request = request.header(AUTHORIZATION, header);
         }
-        request.send().await.map_err(|e| unanswered(&what, &e, endpoint, trust))
+        request.send().await.map_err(|e| request_failed(&what, &e, endpoint, trust))
     }
 
     /// The client of the files as they are now.
-    async fn built(&self) -> Result<Built, Failure> {
+    async fn built(&self) -> Result<Built, SourceFailure> {
         let mut built = self.shared.built.lock().await;
         let (shared, known) = (Arc::clone(&self.shared), built.clone());
         let build = move || shared.build(known);
-        let now = self.shared.aside.run(self.deadline, build).await.unwrap_or_else(|| Err(hanging()))?;
+        let now = self.shared.worker.run(self.deadline, build).await.unwrap_or_else(|| Err(files_timed_out()))?;
         Ok(built.insert(now).clone())
     }
 }
 
 impl Shared {
     /// The client of the files as they are now: `known`, if they are what they were. Blocks.
-    fn build(&self, known: Option<Built>) -> Result<Built, Failure> {
+    fn build(&self, known: Option<Built>) -> Result<Built, SourceFailure> {
         if let Some(proof) = &self.proof {
             let what = format!("GET https://{}", self.endpoint.address);
-            proof.check(self.endpoint.address).map_err(|doubt| not_asked(&what, &doubt, NAME_IT))?;
+            proof.check(self.endpoint.address).map_err(|doubt| port_not_proven(&what, &doubt, NAME_IT))?;
         }
         let files: Vec<_> = self.trust.file().into_iter().chain(self.auth.files()).collect();
         let files = stamps(&files)?;
@@ -173,7 +174,7 @@ impl Shared {
         Ok(Built { files, client: self.client()?, header: self.auth.header()? })
     }
 
-    fn client(&self) -> Result<Client, Failure> {
+    fn client(&self) -> Result<Client, SourceFailure> {
         tls::install_provider();
         let provider = Arc::new(ring::default_provider());
         let config = self.tls(provider)?;
@@ -185,20 +186,20 @@ impl Shared {
             .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("kpodtrace/", env!("CARGO_PKG_VERSION")))
             .build();
-        built.map_err(|_| useless("TLS", "the client could not be made"))
+        built.map_err(|_| unusable("TLS", "the client could not be made"))
     }
 
-    fn tls(&self, provider: Arc<CryptoProvider>) -> Result<ClientConfig, Failure> {
+    fn tls(&self, provider: Arc<CryptoProvider>) -> Result<ClientConfig, SourceFailure> {
         let verifier = self.trust.verifier(&self.endpoint.node, &provider)?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|e| useless("TLS", &e.to_string()))?
+            .map_err(|e| unusable("TLS", &e.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match self.auth.identity()? {
             Some((certs, key)) => builder
                 .with_client_auth_cert(certs, key)
-                .map_err(|_| useless("the client certificate", "certificate and key do not fit each other"))?,
+                .map_err(|_| unusable("the client certificate", "certificate and key do not fit each other"))?,
             None => builder.with_no_client_auth(),
         };
         // A resumed session would not look at the certificate again.

@@ -4,11 +4,11 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::super::{Attempt, Failure, Outlet};
+use super::super::{Attempt, ObservationSink, SourceFailure};
 use super::KubeletClient;
-use super::ask::{ask, ticks};
-use super::body::whole;
-use super::fault::not_understood;
+use super::body::read_all;
+use super::request_error::unexpected_body;
+use super::timed_call::{ticks, timed_call};
 use crate::decode::kubelet_config;
 use crate::observation::{Call, Fact, KubeletConfig};
 
@@ -35,27 +35,27 @@ impl ConfigzSource {
         Self { every, ..self }
     }
 
-    async fn config(&self) -> Result<KubeletConfig, Failure> {
+    async fn config(&self) -> Result<KubeletConfig, SourceFailure> {
         let what = self.client.call(PATH);
-        let page = whole(self.client.get(PATH).await?, &what).await?;
-        kubelet_config(&page).map_err(|e| not_understood(&what, &e.to_string()))
+        let page = read_all(self.client.get(PATH).await?, &what).await?;
+        kubelet_config(&page).map_err(|e| unexpected_body(&what, &e.to_string()))
     }
 
-    async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
+    async fn observe(&self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
         let what = self.client.call(PATH);
         let mut ticks = ticks(self.every);
-        out.verified(self.client.trust().is_verified()).await;
+        out.set_verified(self.client.trust().is_verified()).await;
         loop {
             ticks.tick().await;
-            let config = ask(out, Call::Configz, &what, self.client.deadline(), self.config()).await?;
-            out.live().await;
-            out.say(Fact::KubeletConfig(Box::new(config))).await;
+            let config = timed_call(out, Call::Configz, &what, self.client.deadline(), self.config()).await?;
+            out.set_live().await;
+            out.emit(Fact::KubeletConfig(Box::new(config))).await;
         }
     }
 }
 
 impl Attempt for ConfigzSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let Err(failure) = self.observe(out).await;
         failure
     }

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::super::Failure;
+use super::super::SourceFailure;
 use crate::observation::{ErrorKind, SourceError};
 use crate::trust::{FileStamp, KnownFile, distrust_of};
 
@@ -40,7 +40,7 @@ pub enum KubeletAuth {
 }
 
 /// Certificates and key of a client.
-pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+pub(super) type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl KubeletAuth {
     /// Files that make it up.
@@ -53,17 +53,17 @@ impl KubeletAuth {
     }
 
     /// The client certificate, if it is one.
-    pub(super) fn identity(&self) -> Result<Option<Identity>, Failure> {
+    pub(super) fn identity(&self) -> Result<Option<ClientIdentity>, SourceFailure> {
         let Self::ClientCert { cert, key } = self else { return Ok(None) };
         let key_pem = key.text()?;
         let Ok(private) = PrivateKeyDer::from_pem_slice(key_pem.expose_secret().as_bytes()) else {
-            return Err(useless(&key.name(), "no private key in PEM form"));
+            return Err(unusable(&key.name(), "no private key in PEM form"));
         };
         Ok(Some((cert.certificates()?, private)))
     }
 
     /// The `Authorization` header, if it is a token.
-    pub(super) fn header(&self) -> Result<Option<HeaderValue>, Failure> {
+    pub(super) fn header(&self) -> Result<Option<HeaderValue>, SourceFailure> {
         let (name, token) = match self {
             Self::None | Self::ClientCert { .. } => return Ok(None),
             Self::Token(token) => ("the token".into(), token.clone()),
@@ -71,7 +71,7 @@ impl KubeletAuth {
         };
         let header = format!("Bearer {}", token.expose_secret().trim());
         let Ok(mut header) = HeaderValue::from_str(&header) else {
-            return Err(useless(&name, "not a token: it holds characters that no token has"));
+            return Err(unusable(&name, "not a token: it holds characters that no token has"));
         };
         header.set_sensitive(true);
         Ok(Some(header))
@@ -90,7 +90,7 @@ impl Pem {
         self.file().map_or_else(|| "the given PEM text".into(), KnownFile::to_string)
     }
 
-    fn text(&self) -> Result<SecretString, Failure> {
+    fn text(&self) -> Result<SecretString, SourceFailure> {
         match self {
             Self::File(file) => read(file),
             Self::Inline(text) => Ok(text.clone()),
@@ -98,28 +98,28 @@ impl Pem {
     }
 
     /// All certificates in it; keys beside them are skipped.
-    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, SourceFailure> {
         let text = self.text()?;
         let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.expose_secret().as_bytes()).collect();
         match all {
             Ok(all) if !all.is_empty() => Ok(all),
-            _ => Err(useless(&self.name(), "no certificate in PEM form")),
+            _ => Err(unusable(&self.name(), "no certificate in PEM form")),
         }
     }
 }
 
 /// The stamp of every file, in order.
-pub(super) fn stamps(files: &[&KnownFile]) -> Result<Vec<FileStamp>, Failure> {
+pub(super) fn stamps(files: &[&KnownFile]) -> Result<Vec<FileStamp>, SourceFailure> {
     files.iter().map(|file| file.stamp().map_err(|e| unreadable(file, &e))).collect()
 }
 
-fn read(file: &KnownFile) -> Result<SecretString, Failure> {
+fn read(file: &KnownFile) -> Result<SecretString, SourceFailure> {
     file.text().map(SecretString::from).map_err(|e| unreadable(file, &e))
 }
 
-fn unreadable(file: &KnownFile, error: &io::Error) -> Failure {
+fn unreadable(file: &KnownFile, error: &io::Error) -> SourceFailure {
     if distrust_of(error).is_some() {
-        return Failure::Retry(SourceError {
+        return SourceFailure::Retry(SourceError {
             tried: format!("read {file}: {error}").into(),
             kind: ErrorKind::Denied,
             fix: "give root alone write access to it, or name another file: --kubeconfig, --kubelet-ca".into(),
@@ -129,22 +129,26 @@ fn unreadable(file: &KnownFile, error: &io::Error) -> Failure {
     let tried = format!("read {file}: {error}").into();
     if denied {
         let fix = "run as root, or give credentials that this user may read".into();
-        return Failure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });
+        return SourceFailure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });
     }
-    Failure::Retry(SourceError { tried, kind: ErrorKind::Other, fix: "name the file where it is on this node".into() })
+    SourceFailure::Retry(SourceError {
+        tried,
+        kind: ErrorKind::Other,
+        fix: "name the file where it is on this node".into(),
+    })
 }
 
 /// The files cannot be read in time.
-pub(super) fn hanging() -> Failure {
-    Failure::Retry(SourceError {
+pub(super) fn files_timed_out() -> SourceFailure {
+    SourceFailure::Retry(SourceError {
         tried: "read certificates and credential: no answer from the file system".into(),
         kind: ErrorKind::Timeout,
         fix: "look whether the file system that holds them answers".into(),
     })
 }
 
-pub(super) fn useless(name: &str, why: &str) -> Failure {
-    Failure::Retry(SourceError {
+pub(super) fn unusable(name: &str, why: &str) -> SourceFailure {
+    SourceFailure::Retry(SourceError {
         tried: format!("{name}: {why}").into(),
         kind: ErrorKind::Malformed,
         fix: "name another file: this one is read again when it changes".into(),

@@ -4,8 +4,8 @@
 use reqwest::StatusCode;
 
 use super::KubeletAuth;
-use super::body::Lines;
-use super::refusal::{not_served, refused};
+use super::body::LineAssembler;
+use super::status_error::{not_served, refused};
 
 /// The body of an answer with such a status.
 pub fn refusal(status: u16, body: &str) {
@@ -18,7 +18,7 @@ pub fn refusal(status: u16, body: &str) {
 
 /// A page in pieces of `piece` bytes, cut into lines. Gives the number of lines.
 pub fn lines(page: &[u8], piece: usize) -> usize {
-    let (mut lines, mut count) = (Lines::default(), 0);
+    let (mut lines, mut count) = (LineAssembler::default(), 0);
     for piece in page.chunks(piece.max(1)) {
         lines.push(piece, &mut |_: &str| count += 1);
     }

@@ -5,13 +5,13 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::super::aside::Aside;
+use super::super::blocking::BlockingWorker;
 use super::super::discover::PortProof;
-use super::super::{Attempt, Failure, Outlet, tls};
-use super::ask::{ask, ticks};
-use super::body::beginning;
+use super::super::{Attempt, ObservationSink, SourceFailure, tls};
+use super::body::read_prefix;
 use super::client::{CONNECT_TIMEOUT, DEADLINE};
-use super::fault::{no_connection, not_asked, not_understood, retry, root};
+use super::request_error::{connect_failed, port_not_proven, retry, root, unexpected_body};
+use super::timed_call::{ticks, timed_call};
 use crate::decode::health_answer;
 use crate::observation::{Call, ErrorKind, Fact, Health};
 use reqwest::{Client, StatusCode};
@@ -31,13 +31,20 @@ pub struct HealthSource {
     deadline: Duration,
     client: Option<Client>,
     proof: Option<PortProof>,
-    aside: Aside,
+    worker: BlockingWorker,
 }
 
 impl HealthSource {
     /// Asks `address`, which is [`HEALTH_ADDRESS`] unless the kubelet is configured otherwise.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, every: HEALTH_EVERY, deadline: DEADLINE, client: None, proof: None, aside: Aside::default() }
+        Self {
+            address,
+            every: HEALTH_EVERY,
+            deadline: DEADLINE,
+            client: None,
+            proof: None,
+            worker: BlockingWorker::default(),
+        }
     }
 
     /// The same, asking only while `proof` holds of who listens: it answers without a certificate.
@@ -62,34 +69,34 @@ impl HealthSource {
         format!("GET http://{}/healthz", self.address)
     }
 
-    async fn health(&self, client: &Client) -> Result<Health, Failure> {
+    async fn health(&self, client: &Client) -> Result<Health, SourceFailure> {
         let what = self.call();
         self.prove(&what).await?;
         let sent = client.get(format!("http://{}/healthz", self.address)).send().await;
-        let response = sent.map_err(|e| self.unanswered(&what, &e))?;
+        let response = sent.map_err(|e| self.request_failed(&what, &e))?;
         let status = response.status();
         if status == StatusCode::NOT_FOUND {
-            return Err(not_understood(&what, "404: what listens there is no kubelet"));
+            return Err(unexpected_body(&what, "404: what listens there is no kubelet"));
         }
-        let body = beginning(response, ANSWER).await;
-        health_answer(&format!("{body}\n{}", status.as_u16())).ok_or_else(|| not_understood(&what, "no status"))
+        let body = read_prefix(response, ANSWER).await;
+        health_answer(&format!("{body}\n{}", status.as_u16())).ok_or_else(|| unexpected_body(&what, "no status"))
     }
 
-    async fn prove(&self, what: &str) -> Result<(), Failure> {
+    async fn prove(&self, what: &str) -> Result<(), SourceFailure> {
         let Some(proof) = self.proof.clone() else { return Ok(()) };
         let address = self.address;
-        let checked = self.aside.run(self.deadline, move || proof.check(address)).await;
+        let checked = self.worker.run(self.deadline, move || proof.check(address)).await;
         let checked = checked.ok_or_else(|| retry(what, ErrorKind::Timeout, "not asked: /proc does not answer", ""))?;
-        checked.map_err(|doubt| not_asked(what, &doubt, "see which process listens there: ss -ltnp"))
+        checked.map_err(|doubt| port_not_proven(what, &doubt, "see which process listens there: ss -ltnp"))
     }
 
-    fn unanswered(&self, what: &str, error: &reqwest::Error) -> Failure {
+    fn request_failed(&self, what: &str, error: &reqwest::Error) -> SourceFailure {
         let (kind, says, fix) =
-            no_connection(error, &format!("{}: the kubelet is down or uses another healthzPort", self.address));
+            connect_failed(error, &format!("{}: the kubelet is down or uses another healthzPort", self.address));
         retry(what, kind, &says, &fix)
     }
 
-    fn client(&mut self) -> Result<Client, Failure> {
+    fn client(&mut self) -> Result<Client, SourceFailure> {
         if let Some(client) = &self.client {
             return Ok(client.clone());
         }
@@ -107,20 +114,20 @@ impl HealthSource {
         Ok(self.client.insert(client).clone())
     }
 
-    async fn observe(&mut self, out: &mut Outlet) -> Result<Infallible, Failure> {
+    async fn observe(&mut self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
         let (what, client) = (self.call(), self.client()?);
         let mut ticks = ticks(self.every);
         loop {
             ticks.tick().await;
-            let health = ask(out, Call::Healthz, &what, self.deadline, self.health(&client)).await?;
-            out.live().await;
-            out.say(Fact::Health(health)).await;
+            let health = timed_call(out, Call::Healthz, &what, self.deadline, self.health(&client)).await?;
+            out.set_live().await;
+            out.emit(Fact::Health(health)).await;
         }
     }
 }
 
 impl Attempt for HealthSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let Err(failure) = self.observe(out).await;
         failure
     }

@@ -4,11 +4,11 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::super::{Attempt, Failure, Outlet};
+use super::super::{Attempt, ObservationSink, SourceFailure};
 use super::KubeletClient;
-use super::ask::{ask, ticks};
 use super::body::each_line;
-use super::fault::not_understood;
+use super::request_error::unexpected_body;
+use super::timed_call::{ticks, timed_call};
 use crate::decode::ScrapeBuilder;
 use crate::observation::{Call, Fact, Scrape};
 
@@ -35,29 +35,29 @@ impl MetricsSource {
         Self { every, ..self }
     }
 
-    async fn scrape(&self) -> Result<Scrape, Failure> {
+    async fn scrape(&self) -> Result<Scrape, SourceFailure> {
         let what = self.client.call(PATH);
         let response = self.client.get(PATH).await?;
         let mut page = ScrapeBuilder::default();
         each_line(response, &what, |line| page.line(line)).await?;
-        page.finish().map_err(|e| not_understood(&what, &e.to_string()))
+        page.finish().map_err(|e| unexpected_body(&what, &e.to_string()))
     }
 
-    async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
+    async fn observe(&self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
         let what = self.client.call(PATH);
         let mut ticks = ticks(self.every);
-        out.verified(self.client.trust().is_verified()).await;
+        out.set_verified(self.client.trust().is_verified()).await;
         loop {
             ticks.tick().await;
-            let scrape = ask(out, Call::Metrics, &what, self.client.deadline(), self.scrape()).await?;
-            out.live().await;
-            out.say(Fact::Scrape(Box::new(scrape))).await;
+            let scrape = timed_call(out, Call::Metrics, &what, self.client.deadline(), self.scrape()).await?;
+            out.set_live().await;
+            out.emit(Fact::Scrape(Box::new(scrape))).await;
         }
     }
 }
 
 impl Attempt for MetricsSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let Err(failure) = self.observe(out).await;
         failure
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use super::super::{Attempt, Failure, LeftOut, Outlet};
+use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::KubeletClient;
-use super::ask::{ask, ticks};
 use super::body::each_item;
-use super::fault::not_understood;
+use super::request_error::unexpected_body;
+use super::timed_call::{ticks, timed_call};
 use crate::decode::{DecodeError, Object, item};
 use crate::objects::Pod;
 use crate::observation::{Call, Fact};
@@ -42,9 +42,9 @@ impl PodsSource {
     }
 
     /// The pods, as many as `most` bytes hold.
-    async fn list(&self, most: u64) -> Result<Listed, Failure> {
+    async fn list(&self, most: u64) -> Result<PodList, SourceFailure> {
         let what = self.client.call(PATH);
-        let mut listed = Listed::default();
+        let mut listed = PodList::default();
         let (mut odd, mut weight) = (false, 0u64);
         let response = self.client.get(PATH).await?;
         let head = each_item(response, &what, |raw| match item(raw, "Pod") {
@@ -53,37 +53,38 @@ impl PodsSource {
                 weight = weight.saturating_add(fact.weight());
                 match fact {
                     Fact::Pod(pod) if weight <= most => _ = listed.pods.insert(pod.metadata.uid.clone(), *pod),
-                    _ => listed.leave_out(LeftOut::Share),
+                    _ => listed.leave_out(OmitReason::Share),
                 }
             }
-            Object::Unreadable(DecodeError::TooLarge) => listed.leave_out(LeftOut::Object),
+            Object::Unreadable(DecodeError::TooLarge) => listed.leave_out(OmitReason::Object),
             _ => odd = true,
         });
         match head.await? {
             Some(head) => odd |= !head.kind.ends_with("List"),
-            None => listed.leave_out(LeftOut::List),
+            None => listed.leave_out(OmitReason::List),
         }
         let nothing = listed.pods.is_empty() && listed.left_out.is_none();
-        if odd && nothing { Err(not_understood(&what, "not a list of pods")) } else { Ok(listed) }
+        if odd && nothing { Err(unexpected_body(&what, "not a list of pods")) } else { Ok(listed) }
     }
 
-    async fn observe(&self, out: &mut Outlet) -> Result<Infallible, Failure> {
+    async fn observe(&self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
         let what = self.client.call(PATH);
         let mut known: Option<Pods> = None;
         let mut ticks = ticks(self.every);
-        out.verified(self.client.trust().is_verified()).await;
+        out.set_verified(self.client.trust().is_verified()).await;
         // They are held here and in the model.
         let most = out.share() / 4 * 3;
         loop {
             ticks.tick().await;
             let call = self.list(most);
-            let Listed { pods, left_out } = ask(out, Call::KubeletPods, &what, self.client.deadline(), call).await?;
-            out.live().await;
-            let (count, why) = left_out.unwrap_or((0, LeftOut::Share));
-            out.left_out_of_list(count, why).await;
+            let PodList { pods, left_out } =
+                timed_call(out, Call::KubeletPods, &what, self.client.deadline(), call).await?;
+            out.set_live().await;
+            let (count, why) = left_out.unwrap_or((0, OmitReason::Share));
+            out.set_left_out_of_list(count, why).await;
             match &known {
-                Some(known) if !out.wants_list() => tell_differences(out, known, &pods).await,
-                _ => tell_all(out, &pods).await,
+                Some(known) if !out.needs_list() => emit_differences(out, known, &pods).await,
+                _ => emit_all(out, &pods).await,
             }
             known = Some(pods);
         }
@@ -92,42 +93,42 @@ impl PodsSource {
 
 /// A list, and what of it there was no room for.
 #[derive(Default)]
-struct Listed {
+struct PodList {
     pods: Pods,
-    left_out: Option<(u64, LeftOut)>,
+    left_out: Option<(u64, OmitReason)>,
 }
 
-impl Listed {
-    fn leave_out(&mut self, why: LeftOut) {
+impl PodList {
+    fn leave_out(&mut self, why: OmitReason) {
         let count = self.left_out.map_or(0, |(count, _)| count);
         self.left_out = Some((count + 1, why));
     }
 }
 
-async fn tell_all(out: &mut Outlet, pods: &Pods) {
+async fn emit_all(out: &mut ObservationSink, pods: &Pods) {
     out.begin_epoch().await;
     for pod in pods.values() {
-        out.say(Fact::Pod(Box::new(pod.clone()))).await;
+        out.emit(Fact::Pod(Box::new(pod.clone()))).await;
     }
     out.end_epoch().await;
 }
 
-async fn tell_differences(out: &mut Outlet, known: &Pods, pods: &Pods) {
+async fn emit_differences(out: &mut ObservationSink, known: &Pods, pods: &Pods) {
     if known == pods {
-        return out.say(Fact::Alive).await;
+        return out.emit(Fact::Alive).await;
     }
     for (uid, pod) in pods {
         if known.get(uid) != Some(pod) {
-            out.say(Fact::Pod(Box::new(pod.clone()))).await;
+            out.emit(Fact::Pod(Box::new(pod.clone()))).await;
         }
     }
     for uid in known.keys().filter(|uid| !pods.contains_key(*uid)) {
-        out.say(Fact::PodGone(uid.clone())).await;
+        out.emit(Fact::PodGone(uid.clone())).await;
     }
 }
 
 impl Attempt for PodsSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         let Err(failure) = self.observe(out).await;
         failure
     }

@@ -9,8 +9,8 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::super::Failure;
-use super::credential::{Pem, useless};
+use super::super::SourceFailure;
+use super::credential::{Pem, unusable};
 use crate::trust::KnownFile;
 
 /// Whom to take for the kubelet.
@@ -51,7 +51,7 @@ impl KubeletTrust {
     }
 
     /// The verifier for the kubelet of `node`. Blocks.
-    pub(super) fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, Failure> {
+    pub(super) fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, SourceFailure> {
         let accept = match self {
             Self::Insecure => Accept::Anybody,
             Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates()?),
@@ -71,13 +71,13 @@ fn signed_for(
     node: &str,
     authorities: Vec<CertificateDer<'static>>,
     provider: &Arc<CryptoProvider>,
-) -> Result<Accept, Failure> {
+) -> Result<Accept, SourceFailure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(authorities);
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
-    let inner = built.map_err(|e| useless("the cluster CA", &e.to_string()))?;
+    let inner = built.map_err(|e| unusable("the cluster CA", &e.to_string()))?;
     let Ok(node) = ServerName::try_from(node.to_owned()) else {
-        return Err(useless(&format!("node name `{node}`"), "not a name that a certificate can be for"));
+        return Err(unusable(&format!("node name `{node}`"), "not a name that a certificate can be for"));
     };
     Ok(Accept::SignedFor { node, inner })
 }

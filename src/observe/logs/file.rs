@@ -12,7 +12,7 @@ use super::failed;
 use super::lines::{Line, LogLines, LogOf};
 use super::tail::{Place, Tail, tail};
 use crate::observation::{ErrorKind, Fact};
-use crate::observe::{Attempt, Failure, Outlet};
+use crate::observe::{Attempt, ObservationSink, SourceFailure};
 use crate::trust::{KnownFile, distrust_of};
 
 /// Longest that the reading thread may be silent: it looks twice a second.
@@ -38,31 +38,31 @@ impl FileSource {
         Self { of, path: path.into(), place: None, hanging: None }
     }
 
-    fn silent(&self) -> Failure {
+    fn silent(&self) -> SourceFailure {
         let tried = format!("read {}: no answer for {} s", self.path, SILENCE.as_secs());
-        Failure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"))
+        SourceFailure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"))
     }
 
-    fn failure(&self, error: &io::Error) -> Failure {
+    fn failure(&self, error: &io::Error) -> SourceFailure {
         let tried = format!("read {}: {error}", self.path);
         match error.kind() {
-            _ if distrust_of(error).is_some() => Failure::Retry(failed(
+            _ if distrust_of(error).is_some() => SourceFailure::Retry(failed(
                 tried,
                 ErrorKind::Denied,
                 "name the log: --kubelet-log FILE or --runtime-log FILE",
             )),
             io::ErrorKind::PermissionDenied => {
                 let fix = format!("run as root, or: setfacl -m u:USER:r {}", self.path);
-                Failure::Forbidden(failed(tried, ErrorKind::Denied, fix))
+                SourceFailure::Forbidden(failed(tried, ErrorKind::Denied, fix))
             }
-            io::ErrorKind::NotFound => Failure::Retry(failed(tried, ErrorKind::Unreachable, "")),
-            _ => Failure::Retry(failed(tried, ErrorKind::Other, "")),
+            io::ErrorKind::NotFound => SourceFailure::Retry(failed(tried, ErrorKind::Unreachable, "")),
+            _ => SourceFailure::Retry(failed(tried, ErrorKind::Other, "")),
         }
     }
 }
 
 impl Attempt for FileSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         if self.hanging.as_ref().is_some_and(|reader| !reader.is_finished()) {
             return self.silent();
         }
@@ -80,7 +80,7 @@ impl Attempt for FileSource {
             match tail {
                 None => return self.failure(&io::ErrorKind::UnexpectedEof.into()),
                 Some(Tail::Failed(error)) => return self.failure(&error),
-                Some(Tail::TooLong(count)) => out.say(Fact::Dropped { count }).await,
+                Some(Tail::TooLong(count)) => out.emit(Fact::Dropped { count }).await,
                 Some(Tail::Lines(texts)) => {
                     grows = true;
                     for text in texts {
@@ -96,9 +96,9 @@ impl Attempt for FileSource {
                     }
                     self.place = Some(place);
                     backlog = false;
-                    out.live().await;
+                    out.set_live().await;
                     if told.elapsed() >= ALIVE && entries.is_empty() {
-                        out.say(Fact::Alive).await;
+                        out.emit(Fact::Alive).await;
                         told = Instant::now();
                     }
                 }
@@ -109,8 +109,8 @@ impl Attempt for FileSource {
                 let fact = Fact::Log(Box::new(entry));
                 match backlog {
                     true if old => {}
-                    true => out.say_backlog(fact).await,
-                    false => out.say(fact).await,
+                    true => out.emit_backlog(fact).await,
+                    false => out.emit(fact).await,
                 }
             }
         }

@@ -13,10 +13,10 @@ use super::entry::entry;
 use super::failed;
 use super::lines::{self, LogLines, LogOf};
 use crate::observation::{ErrorKind, Fact};
-use crate::observe::aside::Aside;
+use crate::observe::blocking::BlockingWorker;
 use crate::observe::discover::{Miss, Root};
-use crate::observe::helper::{self, Running as Child, Silent};
-use crate::observe::{Attempt, Failure, Outlet};
+use crate::observe::program::{self, ProgramError, RunningProgram};
+use crate::observe::{Attempt, ObservationSink, SourceFailure};
 
 /// How far back the first look goes.
 const SINCE: &str = "--since=-30min";
@@ -43,11 +43,11 @@ pub struct JournalSource {
     silence: Duration,
     look: Duration,
     /// Starts journalctl.
-    aside: Aside,
+    worker: BlockingWorker,
 }
 
-struct Running {
-    child: Child,
+struct JournalProcess {
+    child: RunningProgram,
     lines: CappedLines<ChildStdout>,
     words: JoinHandle<Vec<u8>>,
 }
@@ -61,7 +61,7 @@ enum Part {
     News,
 }
 
-impl Running {
+impl JournalProcess {
     /// The state of the process as the kernel has it: `S` sleeps, `T` was stopped.
     fn state(&self) -> Option<char> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()?)).ok()?;
@@ -80,7 +80,7 @@ impl JournalSource {
             cursor: None,
             silence: SILENCE,
             look: LOOK,
-            aside: Aside::default(),
+            worker: BlockingWorker::default(),
         }
     }
 
@@ -99,12 +99,12 @@ impl JournalSource {
         Self { look, ..self }
     }
 
-    async fn start(&self, more: &[String]) -> Result<Running, Failure> {
-        let mut command = helper::system(&self.program).map_err(|e| match e.kind() {
+    async fn start(&self, more: &[String]) -> Result<JournalProcess, SourceFailure> {
+        let mut command = program::system_command(&self.program).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
-                Failure::Off("there is no journalctl here, and no log file was named".into())
+                SourceFailure::Off("there is no journalctl here, and no log file was named".into())
             }
-            _ => Failure::Retry(failed(format!("{} {}: {e}", self.program, self.what()), ErrorKind::Denied, "")),
+            _ => SourceFailure::Retry(failed(format!("{} {}: {e}", self.program, self.what()), ErrorKind::Denied, "")),
         })?;
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
@@ -114,20 +114,22 @@ impl JournalSource {
         }
         command.env("LC_ALL", "C");
         let tried = || format!("{} {}", self.program, self.what());
-        let mut child = helper::start(&self.aside, command).await.map_err(|silent| match silent {
-            Silent::Not(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                Failure::Off("there is no journalctl here, and no log file was named".into())
+        let mut child = program::spawn(&self.worker, command).await.map_err(|silent| match silent {
+            ProgramError::NotStarted(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                SourceFailure::Off("there is no journalctl here, and no log file was named".into())
             }
-            Silent::Not(e) => Failure::Retry(failed(format!("{}: {e}", tried()), ErrorKind::Other, "")),
-            Silent::Late | Silent::TooLong => {
+            ProgramError::NotStarted(e) => {
+                SourceFailure::Retry(failed(format!("{}: {e}", tried()), ErrorKind::Other, ""))
+            }
+            ProgramError::TimedOut | ProgramError::OutputTooLarge => {
                 let tried = format!("{}: it does not start", tried());
-                Failure::Retry(failed(tried, ErrorKind::Timeout, "the file system that holds it hangs"))
+                SourceFailure::Retry(failed(tried, ErrorKind::Timeout, "the file system that holds it hangs"))
             }
         })?;
         let (Some(out), err) = (child.stdout.take(), child.stderr.take()) else {
-            return Err(Failure::Retry(failed(tried(), ErrorKind::Other, "")));
+            return Err(SourceFailure::Retry(failed(tried(), ErrorKind::Other, "")));
         };
-        Ok(Running { child, lines: CappedLines::new(out), words: tokio::spawn(helper::first(err)) })
+        Ok(JournalProcess { child, lines: CappedLines::new(out), words: tokio::spawn(program::read_stderr(err)) })
     }
 
     fn what(&self) -> String {
@@ -136,7 +138,12 @@ impl JournalSource {
 
     /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True when it
     /// told anything.
-    async fn read(&mut self, running: &mut Running, what: Part, out: &mut Outlet) -> Result<bool, Failure> {
+    async fn read(
+        &mut self,
+        running: &mut JournalProcess,
+        what: Part,
+        out: &mut ObservationSink,
+    ) -> Result<bool, SourceFailure> {
         let mut lines = LogLines::new(self.of, true);
         let (mut entries, mut told, mut heard) = (Vec::new(), false, Instant::now());
         loop {
@@ -150,10 +157,10 @@ impl JournalSource {
                 Err(_) if what == Part::News => match running.state() {
                     Some('T' | 't') => {
                         let tried = format!("journalctl --follow {}: it was stopped", self.what());
-                        return Err(Failure::Retry(failed(tried, ErrorKind::Other, "")));
+                        return Err(SourceFailure::Retry(failed(tried, ErrorKind::Other, "")));
                     }
                     // It waits for news.
-                    Some('S') => out.say(Fact::Alive).await,
+                    Some('S') => out.emit(Fact::Alive).await,
                     _ => {}
                 },
                 Err(_) => {}
@@ -163,7 +170,7 @@ impl JournalSource {
                 }
                 Ok(Ok(Some(Line::TooLong))) => {
                     heard = Instant::now();
-                    out.say(Fact::Dropped { count: 1 }).await;
+                    out.emit(Fact::Dropped { count: 1 }).await;
                 }
                 Ok(Ok(None) | Err(_)) => {
                     lines.flush(&mut entries);
@@ -177,7 +184,7 @@ impl JournalSource {
             }
             if what == Part::Backlog && heard.elapsed() > self.silence {
                 let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
-                return Err(Failure::Retry(failed(
+                return Err(SourceFailure::Retry(failed(
                     tried,
                     ErrorKind::Timeout,
                     "look whether the disk of /var/log/journal answers",
@@ -202,22 +209,22 @@ impl JournalSource {
 
     /// Why the journal cannot be read: without the right, and without a journal, journalctl shows an empty one and
     /// says nothing.
-    async fn refused(&self) -> Option<Failure> {
+    async fn refused(&self) -> Option<SourceFailure> {
         let root = self.root.clone();
         match tokio::task::spawn_blocking(move || journal_is_readable(&root)).await.unwrap_or(Ok(())) {
             Err(Miss::Denied) => Some(self.forbidden("the files of the system's journal may not be read")),
-            Err(Miss::Absent) => Some(Failure::Off(NO_JOURNAL.into())),
+            Err(Miss::Absent) => Some(SourceFailure::Off(NO_JOURNAL.into())),
             _ => None,
         }
     }
 
-    fn forbidden(&self, answer: &str) -> Failure {
+    fn forbidden(&self, answer: &str) -> SourceFailure {
         let fix = "run as root, or once: usermod -aG systemd-journal USER, then log in again";
-        Failure::Forbidden(failed(format!("journalctl {}: {answer}", self.what()), ErrorKind::Denied, fix))
+        SourceFailure::Forbidden(failed(format!("journalctl {}: {answer}", self.what()), ErrorKind::Denied, fix))
     }
 
     /// What the end of a journalctl means; nothing when it ended well.
-    async fn end(&self, mut running: Running) -> Option<Failure> {
+    async fn end(&self, mut running: JournalProcess) -> Option<SourceFailure> {
         let status = timeout(GONE, running.child.wait()).await.ok().and_then(Result::ok);
         let words = timeout(GONE, running.words).await.ok().and_then(Result::ok).unwrap_or_default();
         let words = String::from_utf8_lossy(&words);
@@ -225,7 +232,7 @@ impl JournalSource {
             return Some(self.forbidden("No journal files were opened due to insufficient permissions."));
         }
         if words.contains("No journal files were found") {
-            return Some(Failure::Off(NO_JOURNAL.into()));
+            return Some(SourceFailure::Off(NO_JOURNAL.into()));
         }
         let status = match status {
             Some(status) if status.success() => return None,
@@ -234,10 +241,10 @@ impl JournalSource {
         };
         let answer = [status.as_str(), words.trim()].join(" ");
         let tried = format!("journalctl {}: {}", self.what(), answer.trim());
-        Some(Failure::Retry(failed(tried, ErrorKind::Other, "")))
+        Some(SourceFailure::Retry(failed(tried, ErrorKind::Other, "")))
     }
 
-    async fn observe(&mut self, out: &mut Outlet) -> Result<(), Failure> {
+    async fn observe(&mut self, out: &mut ObservationSink) -> Result<(), SourceFailure> {
         let began = Time::now().timestamp();
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
@@ -254,29 +261,29 @@ impl JournalSource {
         }
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
         let mut running = self.start(&["--follow".into(), "--no-tail".into(), start]).await?;
-        out.live().await;
+        out.set_live().await;
         self.read(&mut running, Part::News, out).await?;
         Err(self.end(running).await.unwrap_or_else(|| {
-            Failure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
+            SourceFailure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
         }))
     }
 }
 
 impl Attempt for JournalSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         match self.observe(out).await {
             Err(failure) => failure,
-            Ok(()) => Failure::Retry(failed("journalctl", ErrorKind::Other, "")),
+            Ok(()) => SourceFailure::Retry(failed("journalctl", ErrorKind::Other, "")),
         }
     }
 }
 
-async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: Part, out: &mut Outlet) {
+async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: Part, out: &mut ObservationSink) {
     for entry in entries.drain(..) {
         let fact = Fact::Log(Box::new(entry));
         match what {
-            Part::Backlog => out.say_backlog(fact).await,
-            Part::News => out.say(fact).await,
+            Part::Backlog => out.emit_backlog(fact).await,
+            Part::News => out.emit(fact).await,
         }
     }
 }

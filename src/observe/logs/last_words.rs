@@ -8,8 +8,8 @@ use super::failed;
 use crate::decode::cri_log;
 use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
 use crate::observe::discover::{LogDirs, Miss, Root};
-use crate::observe::ended::{Ended, Told};
-use crate::observe::{Attempt, Failure, Outlet};
+use crate::observe::exit_channel::{ExitUpdate, FailedExit};
+use crate::observe::{Attempt, ObservationSink, SourceFailure};
 
 /// How much of a log's end is read, bytes, and how many lines of that are told.
 const TAIL: (u64, usize) = (8 * 1024, 20);
@@ -19,16 +19,16 @@ const TAIL: (u64, usize) = (8 * 1024, 20);
 pub struct LastWords {
     root: Root,
     places: LogDirs,
-    ends: mpsc::Receiver<Told>,
+    ends: mpsc::Receiver<ExitUpdate>,
 }
 
 impl LastWords {
     /// Reads below `root` what `ends` tells of, where it lies in such places.
-    pub fn new(root: Root, places: LogDirs, ends: mpsc::Receiver<Told>) -> Self {
+    pub fn new(root: Root, places: LogDirs, ends: mpsc::Receiver<ExitUpdate>) -> Self {
         Self { root, places, ends }
     }
 
-    async fn read(&self, ended: &Ended) -> Result<Vec<(Time, String)>, Miss> {
+    async fn read(&self, ended: &FailedExit) -> Result<Vec<(Time, String)>, Miss> {
         let (root, path) = (self.root.clone(), ended.log.clone());
         let bounds = self.places.bounds(&root);
         let look = move || root.tail(path, TAIL.0, bounds);
@@ -38,49 +38,49 @@ impl LastWords {
 }
 
 impl Attempt for LastWords {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
             let ended = match self.ends.recv().await {
-                Some(Told::Ended(ended)) => ended,
-                Some(Told::All) if out.is_live() => {
-                    out.say(Fact::Alive).await;
+                Some(ExitUpdate::Failed(ended)) => ended,
+                Some(ExitUpdate::Complete) if out.is_live() => {
+                    out.emit(Fact::Alive).await;
                     continue;
                 }
-                Some(Told::All) => {
-                    out.live().await;
+                Some(ExitUpdate::Complete) => {
+                    out.set_live().await;
                     continue;
                 }
-                Some(Told::Away) => {
+                Some(ExitUpdate::RuntimeDown) => {
                     let error = failed("ask the runtime which containers ended", ErrorKind::Unreachable, "");
-                    out.state(SourceState::Retrying { at: None, error }).await;
+                    out.set_state(SourceState::Retrying { at: None, error }).await;
                     continue;
                 }
-                None => return Failure::Off("the runtime is not observed any more".into()),
+                None => return SourceFailure::Off("the runtime is not observed any more".into()),
             };
             let tried = |miss| format!("read {}: {miss}", ended.log.display());
             match self.read(&ended).await {
                 Ok(lines) => {
                     for (at, line) in lines {
-                        out.say_backlog(Fact::Log(Box::new(entry(&ended, at, &line)))).await;
+                        out.emit_backlog(Fact::Log(Box::new(entry(&ended, at, &line)))).await;
                     }
                 }
                 // It was collected with its container, or is kept in another way.
                 Err(Miss::Absent | Miss::Unreadable) => {}
                 Err(miss @ Miss::Hangs) => {
                     let fix = "look whether its file system answers";
-                    return Failure::Retry(failed(tried(miss), ErrorKind::Timeout, fix));
+                    return SourceFailure::Retry(failed(tried(miss), ErrorKind::Timeout, fix));
                 }
                 // A log that others than root could have put there is not one that the kubelet had written.
                 Err(Miss::Untrusted(_)) => {}
                 Err(miss @ Miss::Denied) => {
-                    return Failure::Forbidden(failed(tried(miss), ErrorKind::Denied, "run as root"));
+                    return SourceFailure::Forbidden(failed(tried(miss), ErrorKind::Denied, "run as root"));
                 }
             }
         }
     }
 }
 
-fn entry(ended: &Ended, at: Time, line: &str) -> LogEntry {
+fn entry(ended: &FailedExit, at: Time, line: &str) -> LogEntry {
     LogEntry {
         at,
         severe: false,

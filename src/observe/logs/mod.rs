@@ -17,7 +17,7 @@ pub use last_words::LastWords;
 pub use lines::LogOf;
 
 use super::discover::LogPlan;
-use super::{Attempt, Failure, Outlet};
+use super::{Attempt, ObservationSink, SourceFailure};
 use crate::observation::{ErrorKind, SourceError};
 use crate::text::{Message, Text};
 
@@ -45,11 +45,11 @@ impl LogSource {
 }
 
 impl Attempt for LogSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         match self {
             Self::Journal(source) => source.attempt(out).await,
             Self::File(source) => source.attempt(out).await,
-            Self::Nowhere(why) => Failure::Off(why.clone()),
+            Self::Nowhere(why) => SourceFailure::Off(why.clone()),
         }
     }
 }

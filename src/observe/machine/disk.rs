@@ -68,7 +68,7 @@ fn each<T>(dir: &Path, uid: impl Fn(&str) -> Option<Text>, of: impl Fn(&Path) ->
     found.filter_map(|name| Some((uid(&name)?, of(&dir.join(&name))))).collect()
 }
 
-/// Names in a directory, in order; what cannot be listed has none.
+/// DirEntries in a directory, in order; what cannot be listed has none.
 fn below(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -129,9 +129,9 @@ fn static_pod(root: &Root, path: &Path, file: &str, node: &str) -> (Text, Static
     (file, pod)
 }
 
-type Names = Vec<(String, Option<Time>)>;
+type DirEntries = Vec<(String, Option<Time>)>;
 
-fn names(listed: Result<Names, Miss>) -> Result<Names, Miss> {
+fn names(listed: Result<DirEntries, Miss>) -> Result<DirEntries, Miss> {
     match listed {
         Err(Miss::Absent) => Ok(Vec::new()),
         listed => listed,

@@ -9,7 +9,7 @@ use crate::observe::discover::Root;
 
 /// What `systemctl show` printed.
 pub fn units(text: &str) {
-    let _ = systemctl::read(text);
+    let _ = systemctl::parse_units(text);
 }
 
 /// `/proc/stat`, for the time of the boot.
@@ -17,12 +17,12 @@ pub fn stat(text: &str) {
     let _ = boot_time(text);
 }
 
-/// A file system with the kernel's files, control groups, directories of pods and manifests.
+/// A file system with the kernel's files, control cgroups, directories of pods and manifests.
 pub fn machine(root: &Root) {
     let kubelet = Path::new("/var/lib/kubelet");
-    let _ = vitals::look(root, kubelet);
+    let _ = vitals::read_vitals(root, kubelet);
     let _ = vitals::certificates(root, kubelet, None);
-    let _ = usage::look(root).map(|groups| groups.usage(None));
+    let _ = usage::read_cgroups(root).map(|cgroups| cgroups.usage(None));
     let _ = disk::pod_dirs(root, kubelet, &BTreeMap::new());
     let _ = disk::manifests(root, Path::new("/etc/kubernetes/manifests"), "node-a");
 }

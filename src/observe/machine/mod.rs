@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use self::usage::Groups;
-use super::aside::Aside;
+use self::usage::PodCgroups;
+use super::blocking::BlockingWorker;
 use super::discover::{Host, Miss, Root};
-use super::{Attempt, Failure, Outlet};
+use super::{Attempt, ObservationSink, SourceFailure};
 use crate::observation::{
     Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::{Message, Text};
 use crate::trust::KnownFile;
-use systemctl::Systemctl;
+use systemctl::SystemctlError;
 
 /// How often everything is looked at.
 const EVERY: Duration = Duration::from_secs(10);
@@ -62,12 +62,12 @@ pub struct MachineSource {
     program: String,
     every: Duration,
     /// Starts systemctl.
-    aside: Aside,
+    worker: BlockingWorker,
 }
 
 /// One look at everything, keyed as the facts are.
 #[derive(Debug, Default)]
-struct Look {
+struct MachineSample {
     boot: Option<Time>,
     units: BTreeMap<Text, Unit>,
     dirs: BTreeMap<Text, PodDir>,
@@ -76,7 +76,7 @@ struct Look {
     certificates: BTreeMap<Text, Certificate>,
     usage: BTreeMap<Text, PodUsage>,
     /// What that was reckoned from.
-    groups: Option<Groups>,
+    cgroups: Option<PodCgroups>,
     /// A directory may not be listed.
     refused: bool,
 }
@@ -84,7 +84,7 @@ struct Look {
 impl MachineSource {
     /// A source of what `plan` names.
     pub fn new(plan: MachinePlan) -> Self {
-        Self { plan, program: "systemctl".into(), every: EVERY, aside: Aside::default() }
+        Self { plan, program: "systemctl".into(), every: EVERY, worker: BlockingWorker::default() }
     }
 
     /// The same with another systemctl, and another time between two looks.
@@ -93,59 +93,63 @@ impl MachineSource {
     }
 
     /// Units that systemd has; what it said before stands while it does not answer.
-    async fn units(&self, before: &Look, out: &mut Outlet) -> Result<BTreeMap<Text, Unit>, Systemctl> {
+    async fn units(
+        &self,
+        before: &MachineSample,
+        out: &mut ObservationSink,
+    ) -> Result<BTreeMap<Text, Unit>, SystemctlError> {
         if self.plan.units.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let began = out.call_begin(Call::Systemctl).await;
-        let answer = systemctl::show(&self.aside, &self.program, &self.plan.units).await;
-        let error = answer.as_ref().err().map(Systemctl::error);
-        out.call_end(Call::Systemctl, began, error).await;
+        let began = out.begin_call(Call::Systemctl).await;
+        let answer = systemctl::show(&self.worker, &self.program, &self.plan.units).await;
+        let error = answer.as_ref().err().map(SystemctlError::error);
+        out.end_call(Call::Systemctl, began, error).await;
         match answer {
             Ok(units) => Ok(units.into_iter().map(|unit| (unit.name.clone(), unit)).collect()),
-            Err(Systemctl::Failed(_)) => Ok(before.units.clone()),
+            Err(SystemctlError::Failed(_)) => Ok(before.units.clone()),
             Err(none) => Err(none),
         }
     }
 
     /// Boot time and what lies on disk; each look inside has its own deadline.
-    async fn disk(&self, before: &Look) -> Result<Look, Miss> {
+    async fn disk(&self, before: &MachineSample) -> Result<MachineSample, Miss> {
         let MachinePlan { root, root_dir, static_pods, serving, node, .. } = self.plan.clone();
-        let (before, groups, used) = (before.dirs.clone(), before.groups.clone(), before.usage.clone());
+        let (before, cgroups, used) = (before.dirs.clone(), before.cgroups.clone(), before.usage.clone());
         let look = move || {
             let boot = root.read_kernel("/proc/stat").ok().and_then(|stat| boot_time(&stat));
             let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
             let dirs = disk::pod_dirs(&root, &root_dir, &before);
             let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
-            let found = usage::look(&root);
-            let open = Look {
+            let found = usage::read_cgroups(&root);
+            let open = MachineSample {
                 boot,
                 refused,
-                vitals: vitals::look(&root, &root_dir),
+                vitals: vitals::read_vitals(&root, &root_dir),
                 certificates: vitals::certificates(&root, &root_dir, serving.as_ref().map(KnownFile::path)),
-                usage: found.as_ref().map_or(used, |found| found.usage(groups.as_ref())),
-                groups: found.or(groups),
-                ..Look::default()
+                usage: found.as_ref().map_or(used, |found| found.usage(cgroups.as_ref())),
+                cgroups: found.or(cgroups),
+                ..MachineSample::default()
             };
             // These and the units need no permission, or are told as far as they may be read.
             if refused {
                 return Ok(open);
             }
-            Ok(Look { dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..open })
+            Ok(MachineSample { dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..open })
         };
         tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))
     }
 
     /// Why there is nothing to look at, if there is no unit and no directory of a kubelet's.
-    async fn nothing(&self, why: &str) -> Option<Failure> {
+    async fn nothing(&self, why: &str) -> Option<SourceFailure> {
         let MachinePlan { root, root_dir, .. } = self.plan.clone();
         let there = tokio::task::spawn_blocking(move || root.exists(root_dir)).await;
         let why = format!("{why}, and no kubelet has a directory here");
-        matches!(there, Ok(Ok(false))).then(|| Failure::Off(why.into()))
+        matches!(there, Ok(Ok(false))).then(|| SourceFailure::Off(why.into()))
     }
 
-    async fn observe(&self, out: &mut Outlet) -> Result<(), Failure> {
-        let (mut before, mut systemd, mut first) = (Look::default(), true, true);
+    async fn observe(&self, out: &mut ObservationSink) -> Result<(), SourceFailure> {
+        let (mut before, mut systemd, mut first) = (MachineSample::default(), true, true);
         loop {
             let mut units = BTreeMap::new();
             if systemd {
@@ -163,53 +167,53 @@ impl MachineSource {
                     }
                 }
             }
-            let now = Look { units, ..self.disk(&before).await.map_err(|miss| self.failure(miss))? };
+            let now = MachineSample { units, ..self.disk(&before).await.map_err(|miss| self.failure(miss))? };
             if first {
                 out.begin_epoch().await;
             }
             let said = now.differences(&before);
             let quiet = said.is_empty();
             for fact in said {
-                out.say(fact).await;
+                out.emit(fact).await;
             }
             if first {
                 out.end_epoch().await;
             } else if quiet {
-                out.say(Fact::Alive).await;
+                out.emit(Fact::Alive).await;
             }
             if now.refused {
                 return Err(self.failure(Miss::Denied));
             }
-            out.live().await;
+            out.set_live().await;
             let pause = if first { self.every.min(SOON) } else { self.every };
             (before, first) = (now, false);
             tokio::time::sleep(pause).await;
         }
     }
 
-    fn failure(&self, miss: Miss) -> Failure {
+    fn failure(&self, miss: Miss) -> SourceFailure {
         let dir = self.plan.root_dir.join("pods");
         let tried = Message::from(format!("list {}: {miss}", dir.display()));
         let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
         match miss {
-            Miss::Denied => Failure::Forbidden(error(ErrorKind::Denied, "run as root")),
-            Miss::Hangs => Failure::Retry(error(ErrorKind::Timeout, "look whether its file system answers")),
-            Miss::Absent | Miss::Unreadable | Miss::Untrusted(_) => Failure::Retry(error(ErrorKind::Other, "")),
+            Miss::Denied => SourceFailure::Forbidden(error(ErrorKind::Denied, "run as root")),
+            Miss::Hangs => SourceFailure::Retry(error(ErrorKind::Timeout, "look whether its file system answers")),
+            Miss::Absent | Miss::Unreadable | Miss::Untrusted(_) => SourceFailure::Retry(error(ErrorKind::Other, "")),
         }
     }
 }
 
 impl Attempt for MachineSource {
-    async fn attempt(&mut self, out: &mut Outlet) -> Failure {
+    async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         match self.observe(out).await {
             Err(failure) => failure,
-            Ok(()) => Failure::Off(Text::default()),
+            Ok(()) => SourceFailure::Off(Text::default()),
         }
     }
 }
 
-impl Look {
-    fn differences(&self, before: &Look) -> Vec<Fact> {
+impl MachineSample {
+    fn differences(&self, before: &MachineSample) -> Vec<Fact> {
         let mut facts: Vec<Fact> =
             self.boot.filter(|boot| before.boot != Some(*boot)).map(Fact::Boot).into_iter().collect();
         changed(&self.units, &before.units, |unit| Fact::Unit(Box::new(unit.clone())), &mut facts);

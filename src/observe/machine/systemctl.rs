@@ -6,8 +6,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use super::super::aside::Aside;
-use super::super::helper::{self, Silent};
+use super::super::blocking::BlockingWorker;
+use super::super::program::{self, ProgramError};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
 use crate::text::{Message, Text};
 
@@ -22,18 +22,18 @@ const KILLED: [&str; 2] = ["2", "3"];
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum Systemctl {
+pub enum SystemctlError {
     /// No systemd here; that does not change.
-    None(Text),
+    Unavailable(Text),
     /// It failed this time.
     Failed(SourceError),
 }
 
-impl Systemctl {
+impl SystemctlError {
     /// As it is told.
     pub fn error(&self) -> SourceError {
         match self {
-            Self::None(why) => {
+            Self::Unavailable(why) => {
                 SourceError { tried: why.clone().into(), kind: ErrorKind::Unreachable, fix: Message::default() }
             }
             Self::Failed(error) => error.clone(),
@@ -41,49 +41,51 @@ impl Systemctl {
     }
 }
 
-impl fmt::Display for Systemctl {
+impl fmt::Display for SystemctlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.error().tried)
     }
 }
 
 /// The units that systemd has loaded or can load.
-pub async fn show(aside: &Aside, program: &str, units: &[String]) -> Result<Vec<Unit>, Systemctl> {
+pub async fn show(worker: &BlockingWorker, program: &str, units: &[String]) -> Result<Vec<Unit>, SystemctlError> {
     let failed = |answer: String, kind, fix: &str| {
         let tried = Message::from(format!("systemctl show {}: {answer}", units.join(" ")));
-        Systemctl::Failed(SourceError { tried, kind, fix: fix.into() })
+        SystemctlError::Failed(SourceError { tried, kind, fix: fix.into() })
     };
-    let mut command = match helper::system(program) {
+    let mut command = match program::system_command(program) {
         Ok(command) => command,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(Systemctl::None("there is no systemctl here".into()));
+            return Err(SystemctlError::Unavailable("there is no systemctl here".into()));
         }
         Err(e) => return Err(failed(e.to_string(), ErrorKind::Denied, "")),
     };
     command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
     // Times are written in the zone of the reader.
     command.env("TZ", "UTC").env("LC_ALL", "C");
-    let said = helper::run(aside, command, DEADLINE, MAX_ANSWER).await.map_err(|silent| match silent {
-        Silent::Late => {
+    let said = program::run(worker, command, DEADLINE, MAX_ANSWER).await.map_err(|silent| match silent {
+        ProgramError::TimedOut => {
             let answer = format!("no answer within {} s", DEADLINE.as_secs());
             failed(answer, ErrorKind::Timeout, "systemd or its bus hangs: look at process 1 and at dbus")
         }
-        Silent::TooLong => failed("its answer is longer than 1 MiB".into(), ErrorKind::Malformed, ""),
-        Silent::Not(e) if e.kind() == io::ErrorKind::NotFound => Systemctl::None("there is no systemctl here".into()),
-        Silent::Not(e) => failed(e.to_string(), ErrorKind::Other, ""),
+        ProgramError::OutputTooLarge => failed("its answer is longer than 1 MiB".into(), ErrorKind::Malformed, ""),
+        ProgramError::NotStarted(e) if e.kind() == io::ErrorKind::NotFound => {
+            SystemctlError::Unavailable("there is no systemctl here".into())
+        }
+        ProgramError::NotStarted(e) => failed(e.to_string(), ErrorKind::Other, ""),
     })?;
     let words = String::from_utf8_lossy(&said.words);
     if words.contains("not been booted with systemd") {
-        return Err(Systemctl::None("this machine has not been booted with systemd".into()));
+        return Err(SystemctlError::Unavailable("this machine has not been booted with systemd".into()));
     }
     if !said.status.success() {
         return Err(failed(format!("{}: {}", said.status, words.trim()), ErrorKind::Other, ""));
     }
-    Ok(read(&String::from_utf8_lossy(&said.out)))
+    Ok(parse_units(&String::from_utf8_lossy(&said.out)))
 }
 
 /// Blocks of `Name=value`, one a unit, with an empty line between.
-pub(super) fn read(text: &str) -> Vec<Unit> {
+pub(super) fn parse_units(text: &str) -> Vec<Unit> {
     text.split("\n\n").filter_map(unit).collect()
 }
 
@@ -129,7 +131,7 @@ mod tests {
                     Id=containerd.service\nLoadState=loaded\nActiveState=active\nSubState=running\nResult=success\n\
                     ExecMainCode=0\nExecMainStatus=0\nNRestarts=0\nActiveEnterTimestamp=n/a\n\n\
                     Id=crio.service\nLoadState=not-found\nActiveState=inactive\n";
-        let units = read(text);
+        let units = parse_units(text);
         assert_eq!(units.len(), 2);
         let at = |s: &str| Some(s.parse::<Time>().unwrap());
         assert_eq!(units[0].since, at("2026-11-28T10:00:00Z"));

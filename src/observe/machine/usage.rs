@@ -11,7 +11,7 @@ use crate::observation::PodUsage;
 use crate::observe::discover::Root;
 use crate::text::Text;
 
-const GROUPS: &str = "/sys/fs/cgroup";
+const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 /// How long the walk over all pods may take: three small files each.
 const WALK: Duration = Duration::from_secs(2);
 /// Most pods that are told of.
@@ -23,47 +23,47 @@ const DEPTH: usize = 4;
 
 /// The groups of all pods, by UID, and when they were looked at.
 #[derive(Clone, Debug)]
-pub struct Groups {
+pub struct PodCgroups {
     at: Instant,
-    pods: BTreeMap<Text, Group>,
+    pods: BTreeMap<Text, PodCgroup>,
 }
 
 /// One pod's group.
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct PodCgroup {
     memory: u64,
     /// Processor time so far, microseconds.
     cpu_us: Option<u64>,
 }
 
 /// Looks at all pods; nothing where they cannot be read in time.
-pub fn look(root: &Root) -> Option<Groups> {
+pub fn read_cgroups(root: &Root) -> Option<PodCgroups> {
     let patient = root.clone().with_deadline(WALK);
     patient
-        .walk(GROUPS, |groups| {
+        .walk(CGROUP_ROOT, |groups| {
             let unified = groups.join("cgroup.controllers").exists();
             let (base, cpu, files) = match unified {
                 true => (groups.to_owned(), None, V2),
                 false => (groups.join("memory"), Some(groups.join("cpuacct")), V1),
             };
-            let mut look = Look { base: &base, cpu: cpu.as_deref(), files, pods: BTreeMap::new() };
+            let mut look = CgroupWalk { base: &base, cpu: cpu.as_deref(), files, pods: BTreeMap::new() };
             look.walk(&base, DEPTH);
-            Groups { at: Instant::now(), pods: look.pods }
+            PodCgroups { at: Instant::now(), pods: look.pods }
         })
         .ok()
 }
 
-impl Groups {
+impl PodCgroups {
     /// What pods use, with what they used of processors since the look before.
     pub fn usage(&self, before: Option<&Self>) -> BTreeMap<Text, PodUsage> {
-        let rate = |uid: &Text, group: &Group| {
+        let rate = |uid: &Text, group: &PodCgroup| {
             let before = before?;
             let used = group.cpu_us?.checked_sub(before.pods.get(uid)?.cpu_us?)?;
             let passed = self.at.checked_duration_since(before.at)?.as_micros();
             let milli = u128::from(used).saturating_mul(1000).checked_div(passed)?;
             Some(two_figures(u32::try_from(milli).unwrap_or(u32::MAX)))
         };
-        let usage = |(uid, group): (&Text, &Group)| {
+        let usage = |(uid, group): (&Text, &PodCgroup)| {
             (uid.clone(), PodUsage { uid: uid.clone(), memory: group.memory, cpu: rate(uid, group) })
         };
         self.pods.iter().map(usage).collect()
@@ -81,15 +81,15 @@ type Files = (&'static str, &'static str);
 const V2: Files = ("memory.current", "inactive_file");
 const V1: Files = ("memory.usage_in_bytes", "total_inactive_file");
 
-struct Look<'a> {
+struct CgroupWalk<'a> {
     base: &'a Path,
     /// Where processor time is counted, if in another tree.
     cpu: Option<&'a Path>,
     files: Files,
-    pods: BTreeMap<Text, Group>,
+    pods: BTreeMap<Text, PodCgroup>,
 }
 
-impl Look<'_> {
+impl CgroupWalk<'_> {
     fn walk(&mut self, dir: &Path, depth: usize) {
         let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
         for entry in entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
@@ -99,7 +99,7 @@ impl Look<'_> {
                     && let Some(memory) = working_set(&entry.path(), self.files)
                 {
                     let cpu_us = self.cpu_us(&entry.path());
-                    self.pods.insert(uid, Group { memory, cpu_us });
+                    self.pods.insert(uid, PodCgroup { memory, cpu_us });
                 }
             } else if depth > 1 && (name.contains("kubepods") || name.starts_with("kubelet") || is_class(&name)) {
                 self.walk(&entry.path(), depth - 1);
@@ -119,7 +119,7 @@ impl Look<'_> {
     }
 }
 
-/// Groups of a class of service below `kubepods`, of the cgroupfs driver.
+/// PodCgroups of a class of service below `kubepods`, of the cgroupfs driver.
 fn is_class(name: &str) -> bool {
     matches!(name, "burstable" | "besteffort")
 }
@@ -151,7 +151,7 @@ mod tests {
     const STATIC: &str = "3f0b8c1e5a7d4f60b1c2d3e4f5061728";
 
     fn found(temp: &Temp) -> Vec<(String, u64)> {
-        let usage = look(&temp.root()).unwrap().usage(None);
+        let usage = read_cgroups(&temp.root()).unwrap().usage(None);
         usage.values().map(|u| (u.uid.to_string(), u.memory >> 20)).collect()
     }
 
@@ -190,9 +190,9 @@ mod tests {
     fn rate(temp: &Temp, file: &str, counts: [&str; 2]) -> Option<u32> {
         let [first, second] = counts.map(|count| {
             temp.write(file, count);
-            look(&temp.root()).unwrap()
+            read_cgroups(&temp.root()).unwrap()
         });
-        let second = Groups { at: first.at + Duration::from_secs(2), ..second };
+        let second = PodCgroups { at: first.at + Duration::from_secs(2), ..second };
         assert_eq!(first.usage(None)[UID].cpu, None, "one look is no rate");
         second.usage(Some(&first))[UID].cpu
     }

@@ -30,7 +30,7 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 /// What the kernel says of the machine, and of the file systems of a kubelet in `root_dir`.
-pub fn look(root: &Root, root_dir: &Path) -> Vitals {
+pub fn read_vitals(root: &Root, root_dir: &Path) -> Vitals {
     let read = |path: &str| root.read_kernel(path).ok();
     let kinds = ["cpu", "io", "memory"];
     let pressure = kinds.into_iter().filter_map(|kind| {
@@ -85,13 +85,13 @@ mod tests {
     #[test]
     fn what_is_there_is_told_and_what_is_not_is_absent() {
         let temp = Temp::new();
-        assert_eq!(look(&temp.root(), Path::new("/none")).filesystems.len(), 1);
+        assert_eq!(read_vitals(&temp.root(), Path::new("/none")).filesystems.len(), 1);
         temp.write("proc/vmstat", "nr_free_pages 1\noom_kill 3\n");
         temp.write("proc/pressure/io", "some avg10=2.00 avg60=1.00 avg300=0.50 total=9\n");
         temp.write("proc/loadavg", "0.06 0.12 0.12 2/843 12345\n");
         temp.write("proc/sys/kernel/pid_max", "4194304\n");
         temp.write("var/lib/kubelet/x", "");
-        let vitals = look(&temp.root(), Path::new("/var/lib/kubelet"));
+        let vitals = read_vitals(&temp.root(), Path::new("/var/lib/kubelet"));
         assert_eq!((vitals.oom_kills, vitals.pids, vitals.memory), (Some(3), Some((843, 4_194_304)), None));
         assert_eq!(vitals.pressure.keys().map(|k| k.as_str()).collect::<Vec<_>>(), ["io"]);
         let paths: Vec<_> = vitals.filesystems.iter().map(|f| f.path.as_str()).collect();
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_machine_that_this_runs_on() {
-        let vitals = look(&Root::live(), Path::new("/none"));
+        let vitals = read_vitals(&Root::live(), Path::new("/none"));
         let (memory, cpu) = (vitals.memory.unwrap(), vitals.cpu.unwrap());
         assert!(0 < memory.available && memory.available <= memory.total, "{memory:?}");
         assert!(0 < cpu.busy && cpu.busy < cpu.all, "{cpu:?}");

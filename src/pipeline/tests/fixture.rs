@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Model, Snapshot};
 use crate::observation::{ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
-use crate::pipeline::{Placed, Placer};
+use crate::pipeline::{LocatedPod, PodLocator};
 
 /// A node whose sources say what a test lets them say.
 pub(crate) struct Node {
@@ -44,7 +44,7 @@ impl Node {
         self.model.snapshot()
     }
 
-    pub fn placed(&mut self) -> Placed {
-        Placer::default().place_all(&self.model.snapshot(), self.at).remove(0)
+    pub fn placed(&mut self) -> LocatedPod {
+        PodLocator::default().locate_all(&self.model.snapshot(), self.at).remove(0)
     }
 }

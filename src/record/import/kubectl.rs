@@ -1,5 +1,4 @@
-//! Owns what `kubectl get pods,events,nodes -A -o json` printed: one moment, as the API server knew it.
-//! It must not invent what such a list does not say: all other sources are off.
+//! The output of `kubectl get pods,events,nodes -A -o json`: the objects of the API server at one time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +6,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::files::{self, Limits};
-use super::listing::skip_object;
 use super::timeline::Timeline;
 use super::{ImportError, Imported};
 use crate::decode::{DecodeError, Item, ListSplitter, MAX_ITEM, Object, item};
@@ -17,76 +15,80 @@ use crate::text::Text;
 use crate::weight::Weigh;
 
 pub(super) fn import(path: &Path, limits: Limits) -> Result<Imported, ImportError> {
-    let mut timeline = Timeline::within(limits.decoded());
-    let moment = read(path, limits, &mut timeline)?;
-    let end = moment.newest().ok_or_else(|| ImportError::NoTime { path: path.to_owned() })?;
+    let mut timeline = Timeline::new(limits.decoded());
+    let cluster = read(path, limits, &mut timeline)?;
+    let end = cluster.newest().ok_or_else(|| ImportError::NoTime { path: path.to_owned() })?;
     for source in Source::ALL {
-        timeline.off(source, "a list of Kubernetes objects does not hold it");
+        timeline.set_off(source, "not part of kubectl output");
     }
-    let node = moment.node();
-    moment.emit(&[Source::ApiPods, Source::ApiNode, Source::ApiEvents], end, &mut timeline);
-    timeline.fits(path)?;
+    let node = cluster.node();
+    cluster.emit(&[Source::ApiPods, Source::ApiNode, Source::ApiEvents], end, &mut timeline);
+    timeline.check_limit(path)?;
     Ok(timeline.finish(end, node))
 }
 
-/// The objects of a list, read one after another, or the one object that the file is.
-pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Result<Moment, ImportError> {
+/// Reads the objects of a list one by one, or the single object in the file.
+///
+/// # Errors
+/// When the file cannot be read, is too large, or has no pod, event or node.
+pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Result<ClusterObjects, ImportError> {
     let name = path.to_string_lossy();
-    let none = |why: String| ImportError::NotObjects { path: path.to_owned(), why };
-    let (mut moment, mut splitter) = (Moment::default(), ListSplitter::with_head(MAX_ITEM));
-    // What does not say its kind before the list has said its own.
-    let (mut unnamed, mut held): (Vec<Vec<u8>>, u64) = (Vec::new(), 0);
+    let invalid = |why: String| ImportError::NotObjects { path: path.to_owned(), why };
+    let (mut cluster, mut splitter) = (ClusterObjects::default(), ListSplitter::with_head(MAX_ITEM));
+    // Items without a kind that come before the kind of the list is known.
+    let (mut unnamed, mut unnamed_bytes): (Vec<Vec<u8>>, u64) = (Vec::new(), 0);
     let mut kind = None;
     files::each_piece(path, limits, |piece| {
         kind = kind.take().or_else(|| splitter.kind());
         let listed = kind.as_deref().and_then(|kind| kind.strip_suffix("List"));
         let mut take = |raw: Item<'_>| match (item(raw, listed.unwrap_or_default()), raw) {
             (Object::OtherKind(kind), Item::Json(json)) if kind.is_empty() => {
-                held += json.len() as u64;
+                unnamed_bytes += json.len() as u64;
                 unnamed.push(json.to_vec());
             }
-            (object, _) => moment.add([object], &name, timeline),
+            (object, _) => cluster.add([object], &name, timeline),
         };
-        splitter.push(piece, &mut take).map_err(|e| none(e.to_string()))?;
-        if moment.weight.saturating_add(held) > limits.decoded() {
+        splitter.push(piece, &mut take).map_err(|e| invalid(e.to_string()))?;
+        if cluster.weight.saturating_add(unnamed_bytes) > limits.decoded() {
             return Err(ImportError::TooMuch { path: path.to_owned() });
         }
         Ok(())
     })?;
     let head = splitter.finish_raw();
-    let List { kind } = serde_json::from_slice(&head).map_err(|e| none(DecodeError::from(e).to_string()))?;
+    let ListKind { kind } = serde_json::from_slice(&head).map_err(|e| invalid(DecodeError::from(e).to_string()))?;
     match kind.strip_suffix("List") {
         Some(listed) => {
             for raw in unnamed {
-                moment.add([item(Item::Json(&raw), listed)], &name, timeline);
+                cluster.add([item(Item::Json(&raw), listed)], &name, timeline);
             }
         }
-        None => moment.add([item(Item::Json(&head), "")], &name, timeline),
+        None => cluster.add([item(Item::Json(&head), "")], &name, timeline),
     }
-    if moment.is_empty() {
-        return Err(none("it holds no pod, event or node".into()));
+    if cluster.is_empty() {
+        return Err(invalid("no pod, event or node in it".into()));
     }
-    Ok(moment)
+    Ok(cluster)
 }
 
 #[derive(Deserialize)]
-struct List {
+struct ListKind {
     kind: String,
 }
 
-/// Everything that the API server said at one moment.
+/// The objects of the API server at one time.
 #[derive(Default)]
-pub(super) struct Moment {
+pub(super) struct ClusterObjects {
     pods: BTreeMap<Text, Pod>,
     nodes: BTreeMap<Text, Node>,
     events: BTreeMap<Text, Event>,
     leases: BTreeMap<Text, Lease>,
-    /// Bytes that they take.
+    /// Heap memory of the objects, bytes.
     weight: u64,
 }
 
-impl Moment {
-    /// Takes pods, nodes, events, and the leases of nodes; others are told as skipped. Of two under one UID the later stays.
+impl ClusterObjects {
+    /// Adds pods, nodes, events, and the leases of nodes; other objects are counted as skipped. Of two objects with one UID
+    /// the later one is kept.
     pub(super) fn add(&mut self, objects: impl IntoIterator<Item = Object>, path: &str, timeline: &mut Timeline) {
         for object in objects {
             self.weight += match &object {
@@ -105,7 +107,7 @@ impl Moment {
                 Object::Event(event) => {
                     self.events.insert(event.metadata.uid.clone(), *event);
                 }
-                // Other leases are locks of controllers.
+                // Leases in other namespaces are leader election locks.
                 Object::Lease(lease) if lease.metadata.namespace == "kube-node-lease" => {
                     self.leases.insert(lease.metadata.name.clone(), *lease);
                 }
@@ -118,7 +120,7 @@ impl Moment {
         self.pods.is_empty() && self.nodes.is_empty() && self.events.is_empty()
     }
 
-    /// The one node, or the one that most pods are bound to.
+    /// The node that the input is about: the only one, or the one to which most pods are bound.
     pub(super) fn node(&self) -> Text {
         if let (1, Some(only)) = (self.nodes.len(), self.nodes.keys().next()) {
             return only.clone();
@@ -126,7 +128,7 @@ impl Moment {
         most_used(self.pods.values()).unwrap_or_default()
     }
 
-    /// The newest time that any object carries, deadlines of deletions apart: those may lie ahead.
+    /// The newest time in the objects, without deletion timestamps: those can be in the future.
     pub(super) fn newest(&self) -> Option<Time> {
         let nodes = self.nodes.values().flat_map(|n| [created(&n.metadata), conditions(&n.status.conditions)]);
         let events = self.events.values().map(Event::last);
@@ -134,10 +136,10 @@ impl Moment {
         self.pods.values().map(newest_of_pod).chain(nodes).chain(events).chain(leases).flatten().max()
     }
 
-    /// Adds each of the sources as one whole listing.
+    /// Adds each of the `sources` as one whole list.
     pub(super) fn emit(self, sources: &[Source], at: Time, timeline: &mut Timeline) {
         let Self { pods, nodes, events, leases, weight: _ } = self;
-        // Nobody lists them by the way: that there are none means that they were not asked for.
+        // Without a lease in the input, leases were not requested.
         let leased = (!leases.is_empty()).then_some(Source::ApiLease);
         let lists: [(Source, Vec<Fact>); 4] = [
             (Source::ApiPods, pods.into_values().map(|p| Fact::Pod(Box::new(p))).collect()),
@@ -155,7 +157,7 @@ impl Moment {
     }
 }
 
-/// The node that most of the pods are bound to; of several the first by name.
+/// The node to which most of the pods are bound; of several the first by name.
 pub(super) fn most_used<'a>(pods: impl Iterator<Item = &'a Pod>) -> Option<Text> {
     let mut uses: BTreeMap<&Text, i64> = BTreeMap::new();
     for pod in pods.filter(|p| !p.spec.node_name.is_empty()) {
@@ -164,6 +166,7 @@ pub(super) fn most_used<'a>(pods: impl Iterator<Item = &'a Pod>) -> Option<Text>
     uses.into_iter().min_by_key(|(_, n)| *n).map(|(name, _)| name.clone())
 }
 
+/// The newest time in a pod, without its deletion timestamp.
 pub(super) fn newest_of_pod(pod: &Pod) -> Option<Time> {
     let seen = pod.metadata.annotations.seen.parse().ok();
     let status = &pod.status;
@@ -185,6 +188,21 @@ fn conditions(conditions: &[Condition]) -> Option<Time> {
 
 fn newest_state(state: &ContainerState) -> Option<Time> {
     let running = state.running.as_ref().and_then(|r| r.started_at);
-    let ended = state.terminated.as_ref().map(|t| [t.started_at, t.finished_at]);
-    [running].into_iter().chain(ended.into_iter().flatten()).flatten().max()
+    let terminated = state.terminated.as_ref().map(|t| [t.started_at, t.finished_at]);
+    [running].into_iter().chain(terminated.into_iter().flatten()).flatten().max()
+}
+
+/// Counts an object as skipped, with the reason.
+pub(super) fn skip_object(object: &Object, path: &str, timeline: &mut Timeline) {
+    let what = match object {
+        Object::OtherKind(kind) if kind.len() <= 63 && kind.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+            format!("objects of the unused kind {kind}")
+        }
+        Object::OtherKind(_) => "objects without a valid kind".to_owned(),
+        Object::Unreadable(error) => format!("unreadable objects ({error})"),
+        Object::Pod(_) | Object::Node(_) | Object::Event(_) | Object::Lease(_) => {
+            "objects that do not belong in this list".to_owned()
+        }
+    };
+    timeline.skip(path, what, 1);
 }

@@ -1,13 +1,10 @@
-//! Owns the making of observations from files that others wrote: `kubectl -o json`, captures and incident folders.
-//! It must not read a clock: the same input gives the same observations, always.
+//! Imports: observations from the output of `kubectl get -o json` and from log files. Nothing here reads the clock: an input
+//! always gives the same observations.
 
-mod capture;
-mod cri_lines;
 mod files;
-mod incident;
 mod kubectl;
-mod listing;
-mod logs;
+#[cfg(feature = "lab-formats")]
+mod lab;
 mod offline;
 mod timeline;
 
@@ -20,7 +17,7 @@ use crate::weight::DEFAULT_MEMORY;
 
 pub use offline::{LogFile, LogOf, examine};
 
-/// What an import gave.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// Observations, ordered by `mono`; within a source by `seq`.
@@ -29,24 +26,24 @@ pub struct Imported {
     pub begin: Time,
     /// Wall time at which the input ends; no observation is later.
     pub end: Time,
-    /// Name of the node that the input is about; empty when it does not say.
+    /// Name of the node that the input is about; empty when unknown.
     pub node: Text,
-    /// What could not be used.
+    /// Parts that could not be used.
     pub skipped: Vec<Skipped>,
 }
 
-/// Something of the input that could not be used, and is told rather than hidden.
+/// A part of the input that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The file.
     pub path: Text,
-    /// What was skipped, and why; it never quotes the input.
+    /// What was skipped, and why. Never quotes the input.
     pub what: Text,
-    /// How many of it.
+    /// How many.
     pub count: u64,
 }
 
-/// Why nothing could be imported.
+/// Why an input could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The path could not be read.
@@ -54,86 +51,74 @@ pub enum ImportError {
     Read {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A file is larger than is read.
+    /// A file is above the size limit.
     #[error("{} is larger than {} MiB once decompressed", path.display(), limit >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The limit in bytes.
+        /// The limit, bytes.
         limit: u64,
     },
-    /// A compressed file is nearly empty: what it stands for is no input that anybody made.
-    #[error(
-        "{} decompresses to more than {ratio} times its size, which no real input does",
-        path.display()
-    )]
+    /// The compression ratio of a file is above the limit, as in a decompression bomb.
+    #[error("{} decompresses to more than {ratio} times its size", path.display())]
     Ratio {
         /// The file.
         path: PathBuf,
         /// The limit.
         ratio: u64,
     },
-    /// What is in the input takes more memory than may be used.
-    #[error("{} needs more memory than may be used", path.display())]
+    /// The decoded input is above the memory limit.
+    #[error("{} needs more memory than --max-memory allows", path.display())]
     TooMuch {
         /// The input.
         path: PathBuf,
     },
-    /// A folder that is neither kind.
-    #[error(
-        "{} is nothing that can be imported: looked for api-pods.jsonl (an incident), for pods.json (a capture)",
-        path.display()
-    )]
-    UnknownFolder {
+    /// A folder; no folder is an accepted input.
+    #[error("{}: not a recognised input (a folder)", path.display())]
+    Folder {
         /// The folder.
         path: PathBuf,
     },
-    /// A file that holds no Kubernetes list.
-    #[error(
-        "{} is nothing that can be imported: looked for what `kubectl get pods,events,nodes -A -o json` prints ({why})",
-        path.display()
-    )]
+    /// A file without a Kubernetes object that is used.
+    #[error("{}: not a recognised input ({why})", path.display())]
     NotObjects {
         /// The file.
         path: PathBuf,
         /// Where reading failed.
         why: String,
     },
-    /// Nothing in the input says when it was made.
-    #[error("{} holds nothing that carries a time", path.display())]
+    /// Nothing in the input has a time.
+    #[error("{} contains no time", path.display())]
     NoTime {
         /// The path.
         path: PathBuf,
     },
 }
 
-/// Imports a folder or a file, plain or gzipped, whatever its name; `-` is standard input.
+/// Imports a file, plain or gzipped, whatever its name; `-` is standard input.
 ///
 /// # Errors
-/// Those of [`import_within`], with the memory that is used by default.
+/// Those of [`import_within`], with the default memory limit.
 pub fn import(path: &Path) -> Result<Imported, ImportError> {
     import_within(path, DEFAULT_MEMORY)
 }
 
-/// The same with so many bytes of memory.
+/// Imports a file with at most `memory` bytes of memory.
 ///
 /// # Errors
-/// When the path cannot be read, or is nothing that can be imported. Single bad lines and files are told in
-/// [`Imported::skipped`] or as a state of their source instead.
+/// When the path cannot be read or is not a recognised input. Single unusable lines and objects are listed in
+/// [`Imported::skipped`] instead.
 pub fn import_within(path: &Path, memory: u64) -> Result<Imported, ImportError> {
-    let limits = files::Limits::of(memory);
+    let limits = files::Limits::new(memory);
     if path == Path::new("-") || !path.is_dir() {
         return kubectl::import(path, limits);
     }
-    let folder = files::Folder::new(path, limits);
-    if folder.has("api-pods.jsonl") {
-        incident::import(&folder)
-    } else if folder.has("pods.json") {
-        capture::import(&folder)
-    } else {
-        Err(ImportError::UnknownFolder { path: path.to_owned() })
+    #[cfg(feature = "lab-formats")]
+    if let Some(imported) = lab::import(path, limits)? {
+        return Ok(imported);
     }
+    Err(ImportError::Folder { path: path.to_owned() })
 }

@@ -55,10 +55,10 @@ pub fn examine(
     subject: &str,
     memory: u64,
 ) -> Result<Imported, ImportError> {
-    let limits = Limits::of(memory);
-    let mut timeline = Timeline::within(limits.decoded());
+    let limits = Limits::new(memory);
+    let mut timeline = Timeline::new(limits.decoded());
     let moment = objects.map(|path| kubectl::read(path, limits, &mut timeline)).transpose()?;
-    let newest = moment.as_ref().and_then(kubectl::Moment::newest);
+    let newest = moment.as_ref().and_then(kubectl::ClusterObjects::newest);
     // A log without years is of the year of whatever else is known; nothing here asks a clock.
     let reference = now.or(newest).unwrap_or(Time::UNIX_EPOCH);
     let mut entries: BTreeMap<Source, Vec<(Option<Time>, LogEntry)>> = BTreeMap::new();
@@ -101,7 +101,7 @@ pub fn examine(
     let first = objects.map(Path::to_owned).or_else(|| logs.first().map(|l| l.path.clone())).unwrap_or_default();
     let end = end.ok_or_else(|| ImportError::NoTime { path: first.clone() })?;
     for source in Source::ALL {
-        timeline.off(source, "not among the files that were given");
+        timeline.set_off(source, "not among the files that were given");
     }
     let mut node = Text::default();
     if let Some(moment) = moment {
@@ -120,7 +120,7 @@ pub fn examine(
             timeline.push(source, last, Fact::Log(Box::new(entry)));
         }
     }
-    timeline.fits(&first)?;
+    timeline.check_limit(&first)?;
     Ok(timeline.finish(end, node))
 }
 

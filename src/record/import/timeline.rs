@@ -1,82 +1,66 @@
-//! Owns the order of an import: facts go in source by source, stamped observations come out ordered by time.
-//! It must not change a fact, nor reorder the facts of one source.
+//! The order of an import: facts are added source by source and become stamped observations ordered by time. The facts of one
+//! source keep their order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{ImportError, Imported, Skipped};
-use crate::observation::{Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
+use crate::observation::{Fact, Observation, Sequencer, Source, SourceState, Time};
 use crate::text::Text;
 
-/// Most different things that are told as skipped.
+/// Most entries in the list of what was skipped.
 const MAX_SKIPPED: usize = 100;
 
 #[derive(Default)]
-struct Track {
+struct SourceTrack {
     facts: Vec<(Time, Fact)>,
-    live: bool,
+    is_live: bool,
 }
 
-/// Facts of all sources, not yet stamped.
+/// The facts of all sources, before they are stamped.
 #[derive(Default)]
 pub(super) struct Timeline {
-    tracks: BTreeMap<Source, Track>,
+    tracks: BTreeMap<Source, SourceTrack>,
     off: BTreeMap<Source, Text>,
     skipped: Vec<Skipped>,
     weight: u64,
-    /// What all facts may take, bytes.
-    most: u64,
+    /// Most bytes of memory that all facts may take.
+    limit: u64,
 }
 
 impl Timeline {
-    /// Empty; at most `most` bytes of facts are taken.
-    pub(super) fn within(most: u64) -> Self {
-        Self { most, ..Self::default() }
+    /// An empty timeline that takes at most `limit` bytes of facts.
+    pub(super) fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
     }
 
-    /// Every fact was taken.
+    /// Checks that every fact was taken.
     ///
     /// # Errors
-    /// [`ImportError::TooMuch`] of `path`.
-    pub(super) fn fits(&self, path: &Path) -> Result<(), ImportError> {
-        if self.weight > self.most { Err(ImportError::TooMuch { path: path.to_owned() }) } else { Ok(()) }
+    /// [`ImportError::TooMuch`] for `path` if the limit was exceeded.
+    pub(super) fn check_limit(&self, path: &Path) -> Result<(), ImportError> {
+        if self.weight > self.limit { Err(ImportError::TooMuch { path: path.to_owned() }) } else { Ok(()) }
     }
 
-    /// Adds a fact, not earlier than the source's last one. The source becomes live if it is not.
+    /// Adds a fact, at the time of the source's last fact if that is later, and makes the source live.
     pub(super) fn push(&mut self, source: Source, at: Time, fact: Fact) {
-        self.live(source, at);
-        self.put(source, at, fact);
+        self.set_live(source, at);
+        self.add(source, at, fact);
     }
 
-    /// The source answers from `at` on, if it did not before.
-    pub(super) fn live(&mut self, source: Source, at: Time) {
+    /// Makes the source live from `at` on, unless it already is.
+    pub(super) fn set_live(&mut self, source: Source, at: Time) {
         let track = self.tracks.entry(source).or_default();
-        if !track.live {
-            track.live = true;
-            self.put(source, at, Fact::SourceState(SourceState::Live { since: at }));
+        if !track.is_live {
+            track.is_live = true;
+            self.add(source, at, Fact::SourceState(SourceState::Live { since: at }));
         }
     }
 
-    /// True while the source answers.
-    pub(super) fn is_live(&self, source: Source) -> bool {
-        self.tracks.get(&source).is_some_and(|t| t.live)
-    }
-
-    /// True once the source has said anything.
-    pub(super) fn has_begun(&self, source: Source) -> bool {
-        self.tracks.contains_key(&source)
-    }
-
-    /// The source failed.
-    pub(super) fn fail(&mut self, source: Source, at: Time, error: SourceError) {
-        self.tracks.entry(source).or_default().live = false;
-        self.put(source, at, Fact::SourceState(SourceState::Retrying { at: None, error }));
-    }
-
-    /// Adds a fact of a source that is not made live by it: a call that is under way, or has failed.
-    pub(super) fn put(&mut self, source: Source, at: Time, fact: Fact) {
+    /// Adds a fact without a change of the source's state: a call in flight, or one that failed.
+    pub(super) fn add(&mut self, source: Source, at: Time, fact: Fact) {
         self.weight = self.weight.saturating_add(fact.weight());
-        if self.weight > self.most {
+        if self.weight > self.limit {
             return;
         }
         let facts = &mut self.tracks.entry(source).or_default().facts;
@@ -84,12 +68,12 @@ impl Timeline {
         facts.push((at, fact));
     }
 
-    /// The source is not part of the input. What it has said nevertheless counts more.
-    pub(super) fn off(&mut self, source: Source, why: impl Into<Text>) {
+    /// Marks the source as not part of the input. Has no effect on a source with facts.
+    pub(super) fn set_off(&mut self, source: Source, why: impl Into<Text>) {
         self.off.insert(source, why.into());
     }
 
-    /// Something could not be used.
+    /// Counts something that could not be used.
     pub(super) fn skip(&mut self, path: &str, what: impl Into<Text>, count: u64) {
         let (path, what) = (Text::name(path), what.into());
         if count == 0 {
@@ -100,14 +84,14 @@ impl Timeline {
             Some(same) => same.count += count,
             None if full => {
                 if let Some(last) = self.skipped.last_mut() {
-                    *last = Skipped { what: "this and other things".into(), count: last.count + count, ..last.clone() };
+                    *last = Skipped { what: "this and others".into(), count: last.count + count, ..last.clone() };
                 }
             }
             None => self.skipped.push(Skipped { path, what, count }),
         }
     }
 
-    /// Stamps everything. `end` is where the input ends: what seems later is moved there.
+    /// Stamps every fact. `end` is the end of the input: later facts are moved to it.
     pub(super) fn finish(self, end: Time, node: Text) -> Imported {
         let clamp = |at: Time| at.min(end);
         let begin = self.tracks.values().filter_map(|t| t.facts.first()).map(|(at, _)| clamp(*at)).min().unwrap_or(end);
@@ -120,7 +104,7 @@ impl Timeline {
         for (source, track) in self.tracks {
             all.extend(track.facts.into_iter().map(|(at, fact)| (clamp(at), source, fact)));
         }
-        // Stable: what one source said at one time keeps its order.
+        // A stable sort: facts of one source at one time keep their order.
         all.sort_by_key(|(at, source, _)| (*at, *source));
         let mut sequencers: BTreeMap<Source, Sequencer> = BTreeMap::new();
         let observations = all
@@ -139,6 +123,26 @@ impl Timeline {
     }
 }
 
+/// What only the lab formats need: sources that fail and recover.
+#[cfg(feature = "lab-formats")]
+impl Timeline {
+    /// True while the source responds.
+    pub(super) fn is_live(&self, source: Source) -> bool {
+        self.tracks.get(&source).is_some_and(|t| t.is_live)
+    }
+
+    /// True once the source has a fact.
+    pub(super) fn has_facts(&self, source: Source) -> bool {
+        self.tracks.contains_key(&source)
+    }
+
+    /// Marks the source as failed.
+    pub(super) fn fail(&mut self, source: Source, at: Time, error: crate::observation::SourceError) {
+        self.tracks.entry(source).or_default().is_live = false;
+        self.add(source, at, Fact::SourceState(SourceState::Retrying { at: None, error }));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,13 +153,13 @@ mod tests {
 
     #[test]
     fn ordered_stamped_and_clamped() {
-        let mut t = Timeline::within(u64::MAX);
+        let mut t = Timeline::new(u64::MAX);
         t.push(Source::Cri, at(12), Fact::EpochBegin);
         t.push(Source::Cri, at(11), Fact::EpochEnd);
         t.push(Source::Cri, at(99), Fact::Alive);
         t.push(Source::ApiPods, at(11), Fact::Alive);
-        t.off(Source::Spans, "none");
-        t.off(Source::Cri, "not so");
+        t.set_off(Source::Spans, "none");
+        t.set_off(Source::Cri, "not so");
         let got = t.finish(at(20), Text::default());
         let seen: Vec<_> = got
             .observations
@@ -179,8 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_live() {
-        let mut t = Timeline::within(u64::MAX);
+    #[cfg(feature = "lab-formats")]
+    fn a_failed_source_is_live_again_after_the_next_fact() {
+        let mut t = Timeline::new(u64::MAX);
         t.push(Source::Cri, at(1), Fact::Alive);
         t.fail(Source::Cri, at(2), crate::decode::failure("list", "refused"));
         assert!(!t.is_live(Source::Cri));

@@ -14,7 +14,7 @@ use super::*;
 use crate::diagnose::Rounds;
 use crate::model::Model;
 use crate::observation::{Call, ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
-use crate::view::Moment;
+use crate::view::NodeView;
 
 /// A node of hand-made observations.
 struct Node {
@@ -69,8 +69,8 @@ impl Node {
         self.say(Source::ApiPods, Fact::Pod(serde_json::from_value(pod).unwrap()));
     }
 
-    fn moment(&mut self) -> Moment {
-        Moment::new(self.model.snapshot(), &mut self.rounds, self.now)
+    fn moment(&mut self) -> NodeView {
+        NodeView::new(self.model.snapshot(), &mut self.rounds, self.now)
     }
 }
 

@@ -1,0 +1,106 @@
+//! Owns when the next list is due, so that a runtime that is slow is asked less often.
+//! It must not read the clock.
+
+use std::time::{Duration, Instant};
+
+/// Intervals and deadlines of the source.
+#[derive(Clone, Copy, Debug)]
+pub struct CriTimings {
+    /// Least time between the begins of two lists, and the interval where no events are told.
+    pub spacing: Duration,
+    /// Longest time without a list while events are told.
+    pub quiet: Duration,
+    /// Time between an event and the list: containerd's CRI takes the event in itself first.
+    pub settle: Duration,
+    /// Longest rest after a slow list; the rest is five times as long as the list took.
+    pub rest: Duration,
+    /// Deadline of each of the two list calls: the kubelet's `runtimeRequestTimeout`.
+    pub list_deadline: Duration,
+    /// Time between two looks at the images, and at their file systems, while nothing is told.
+    pub images_every: Duration,
+    /// Least time between two looks at the images.
+    pub images_spacing: Duration,
+    /// Deadline of Version, Status, ContainerStatus, PodSandboxStatus, ListImages and ImageFsInfo.
+    pub status_deadline: Duration,
+    /// Time between two looks at the runtime's own status.
+    pub status_every: Duration,
+    /// Most containers and sandboxes whose status is asked for in one round.
+    pub details: usize,
+}
+
+impl Default for CriTimings {
+    fn default() -> Self {
+        Self {
+            spacing: Duration::from_secs(2),
+            quiet: Duration::from_secs(10),
+            settle: Duration::from_millis(300),
+            rest: Duration::from_secs(30),
+            list_deadline: Duration::from_secs(120),
+            images_every: Duration::from_secs(60),
+            images_spacing: Duration::from_secs(15),
+            status_deadline: Duration::from_secs(10),
+            status_every: Duration::from_secs(30),
+            details: 64,
+        }
+    }
+}
+
+/// When the last list was asked for and answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListTimes {
+    pub began: Instant,
+    pub ended: Instant,
+}
+
+impl CriTimings {
+    /// When the next list is due. `woken` is the first event since the last list began, `events` whether any are told,
+    /// `again` how long after the last list what the events promised is looked for again.
+    pub(super) fn due(
+        &self,
+        last: ListTimes,
+        woken: Option<Instant>,
+        events: bool,
+        again: Option<Duration>,
+    ) -> Instant {
+        let rest = self.rest_after(last.ended.duration_since(last.began));
+        let earliest = (last.began + self.spacing).max(last.ended + rest);
+        let wanted = match woken {
+            Some(at) => at + self.settle,
+            None if events => last.began + again.map_or(self.quiet, |again| again.min(self.quiet)),
+            None => earliest,
+        };
+        earliest.max(wanted)
+    }
+
+    /// How long the runtime is left alone after a call that took so long.
+    pub(super) fn rest_after(&self, took: Duration) -> Duration {
+        took.saturating_mul(5).min(self.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_spaced_and_a_slow_runtime_rests() {
+        let timings = CriTimings::default();
+        let zero = Instant::now();
+        let at = |ms: u64| zero + Duration::from_millis(ms);
+        let due_again = |took: u64, woken: Option<u64>, events, again| {
+            let last = ListTimes { began: zero, ended: at(took) };
+            timings.due(last, woken.map(at), events, again).duration_since(zero).as_millis()
+        };
+        let due = |took, woken, events| due_again(took, woken, events, None);
+        assert_eq!(due(10, None, false), 2000, "polling");
+        assert_eq!(due(10, None, true), 10_000, "nothing happened");
+        assert_eq!(due(10, Some(100), true), 2000, "an event soon after a list");
+        assert_eq!(due(10, Some(5000), true), 5300, "an event out of the blue");
+        let again = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(due_again(10, None, true, again(4)), 4000, "a expected that was not kept");
+        assert_eq!(due_again(1000, None, true, again(4)), 6000, "and a runtime that is slow");
+        assert_eq!(due_again(10, None, true, again(16)), 10_000, "never later than without one");
+        assert_eq!(due(1000, Some(100), true), 6000, "slow: five times as long");
+        assert_eq!(due(60_000, None, false), 90_000, "very slow: half a minute");
+    }
+}

@@ -1,0 +1,190 @@
+//! Owns one moment of the node, placed: what a command prints and what a frame draws.
+//! It must not change: a new moment is made from a new snapshot.
+
+use std::sync::Arc;
+
+use super::row::turns_at;
+use super::{Entry, Filter, Header, PlegView, Row, Sort, Why};
+use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
+use crate::model::{Alarm, Snapshot};
+use crate::observation::Time;
+use crate::pipeline::LocatedPod;
+use crate::runbook::Runbook;
+
+/// The node at `now`.
+#[derive(Clone, Debug)]
+pub struct NodeView {
+    /// The time that is shown: durations and countdowns refer to it.
+    pub now: Time,
+    /// What is known.
+    pub snapshot: Arc<Snapshot>,
+    /// Every pod with its place, by UID.
+    pub pods: Arc<Vec<LocatedPod>>,
+    /// What is alarming about the node.
+    pub alarms: Vec<Alarm>,
+    found: Found,
+    rows: Arc<Vec<Row>>,
+    book: Option<Arc<Runbook>>,
+}
+
+impl NodeView {
+    /// Places and diagnoses what changed since `rounds` was last used.
+    pub fn new(snapshot: Snapshot, rounds: &mut Rounds, now: Time) -> Self {
+        let pods = Arc::new(rounds.placer.locate_all(&snapshot, now));
+        let found = rounds.make(&pods, &snapshot, now);
+        let alarms = snapshot.alarms(now);
+        let rows = Arc::new(rows(&pods, &found, rounds, now));
+        Self { now, snapshot: Arc::new(snapshot), pods, alarms, found, rows, book: rounds.own_book() }
+    }
+
+    /// One row per pod, trouble first, then by namespace and name.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Which of the rows a filter lets through, in the order that is asked for.
+    pub fn chosen(&self, filter: &Filter, sort: Sort) -> Vec<usize> {
+        let asked = filter.matcher();
+        let mut chosen: Vec<usize> = (0..self.rows.len()).filter(|&i| asked.accepts(&self.rows[i])).collect();
+        chosen.sort_by(|&a, &b| sort.compare(&self.rows[a], &self.rows[b]));
+        chosen
+    }
+
+    /// The pod of that UID.
+    pub fn pod(&self, key: &str) -> Option<&LocatedPod> {
+        let place = self.pods.binary_search_by(|p| p.facts.key.as_str().cmp(key)).ok()?;
+        self.pods.get(place)
+    }
+
+    /// Why the pod of that UID stands where it stands.
+    pub fn diagnosis(&self, key: &str) -> Option<&Arc<Diagnosis>> {
+        self.found.pods.get(key)
+    }
+
+    /// The same, with the node's fault that explains it.
+    pub fn why(&self, key: &str) -> Option<Why> {
+        let own = self.diagnosis(key)?.clone();
+        let stage = self.pod(key)?.position.stage;
+        let of_node = fault_of_node(self.book(), &self.found.node, &own, stage).cloned();
+        Some(Why { own, of_node })
+    }
+
+    /// What is wrong with the node.
+    pub fn node_diagnosis(&self) -> &Diagnosis {
+        &self.found.node
+    }
+
+    /// The runbook that the diagnoses were made with.
+    pub fn book(&self) -> &Runbook {
+        self.book.as_deref().unwrap_or_else(|| Runbook::builtin())
+    }
+
+    /// Every entry of it, by id, with places to fill in angle brackets.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.book().causes().map(|cause| Entry::new(cause)).collect()
+    }
+
+    /// Node, versions, sources, alarms.
+    pub fn header(&self) -> Header {
+        Header::new(self)
+    }
+
+    /// PLEG, and our own measure of what it pays.
+    pub fn pleg(&self) -> PlegView {
+        PlegView::new(self)
+    }
+
+    /// The next moment at which something changes by waiting alone.
+    pub fn next_change(&self) -> Option<Time> {
+        let alarm = self.snapshot.next_alarm(self.now);
+        let next = self.pods.iter().filter_map(|p| p.position.next?.at);
+        let turns = self.pods.iter().filter_map(|p| turns_at(p, self.now));
+        next.chain(turns).chain(alarm).chain(self.found.until).filter(|at| *at > self.now).min()
+    }
+}
+
+fn rows(pods: &[LocatedPod], found: &Found, rounds: &Rounds, now: Time) -> Vec<Row> {
+    let row = |p: &LocatedPod| {
+        let own = found.pods.get(&p.facts.key);
+        let of_node = own.and_then(|own| fault_of_node(rounds.book(), &found.node, own, p.position.stage));
+        Row::new(p, now).because(own.and_then(|d| d.top()), of_node)
+    };
+    let mut rows: Vec<Row> = pods.iter().map(row).collect();
+    rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::time::TimeDelta;
+    use serde_json::json;
+
+    use super::*;
+    use crate::observation::{Call, ErrorKind, Fact, Source, SourceError};
+    use crate::pipeline::tests::fixture::Node;
+
+    fn moment(node: &mut Node) -> NodeView {
+        NodeView::new(node.snapshot(), &mut Rounds::default(), node.at)
+    }
+
+    fn fails(node: &mut Node, source: Source, call: Call) {
+        let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
+        node.say(source, Fact::CallBegin(call));
+        node.say(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
+        node.lose(source);
+    }
+
+    #[test]
+    fn a_runtime_that_is_not_there_does_not_hang() {
+        let mut node = Node::new();
+        node.list(Source::Cri, Vec::new());
+        fails(&mut node, Source::Cri, Call::CriList);
+        node.at += TimeDelta::seconds(11);
+        assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
+        node.say(Source::Cri, Fact::CallBegin(Call::CriList));
+        assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
+    }
+
+    #[test]
+    fn a_node_that_nobody_vouches_for_is_shown_with_its_age() {
+        let mut node = Node::new();
+        let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
+        assert_eq!(moment(&mut node).header().ready_age, "");
+        node.lose(Source::ApiNode);
+        node.at += TimeDelta::seconds(70);
+        let header = moment(&mut node).header();
+        assert_eq!((header.ready, header.ready_age.as_str()), ("Ready", "70s"));
+    }
+
+    #[test]
+    fn nothing_is_promised_for_a_kubelet_that_is_away() {
+        let mut node = Node::new();
+        let ended = json!({"exitCode": 1, "reason": "Error", "startedAt": node.at, "finishedAt": node.at});
+        let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4, "state": {"terminated": ended}}]}});
+        node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
+        node.list(Source::KubeletHealth, Vec::new());
+        let next = |node: &mut Node| moment(node).rows()[0].next.clone();
+        assert_eq!(next(&mut node), "restart in ~80s");
+        fails(&mut node, Source::KubeletHealth, Call::Healthz);
+        assert_eq!(next(&mut node), "restart in ~80s", "it may be back in a moment");
+        node.at += TimeDelta::seconds(11);
+        assert_eq!(next(&mut node), "when kubelet is back");
+        let moment = moment(&mut node);
+        let place = &moment.pods[0].position;
+        assert_eq!((place.next.unwrap().at, place.containers[0].retry_at), (None, None));
+        let finding = moment.diagnosis("u").unwrap().top().unwrap().clone();
+        assert_eq!(finding.next, place.next, "all who show it agree");
+    }
+
+    #[test]
+    fn a_kubelet_where_nobody_listens_is_away_from_the_first_look() {
+        let mut node = Node::new();
+        let away = |node: &mut Node| node.snapshot().is_kubelet_unresponsive(node.at);
+        assert!(!away(&mut node));
+        fails(&mut node, Source::KubeletHealth, Call::Healthz);
+        assert!(away(&mut node));
+    }
+}
