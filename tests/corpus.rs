@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use kpodtrace::runbook::Confidence;
-use kpodtrace::session::{LogFile, LogOf, Session};
+use kpodtrace::session::{LogFile, NodeLog, Session};
 use kpodtrace::view::{Asked, Explained, explain_named};
 use serde::Deserialize;
 
@@ -59,14 +59,14 @@ fn explain(folder: &Path, case: &Case) -> Explained {
     for path in names {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let of = match name.as_str() {
-            "kubelet.log" => LogOf::Kubelet,
-            "runtime.log" => LogOf::Runtime,
-            "kernel.log" => LogOf::Kernel,
-            "metrics.prom" => LogOf::Metrics,
+            "kubelet.log" => NodeLog::Kubelet,
+            "runtime.log" => NodeLog::Runtime,
+            "kernel.log" => NodeLog::Kernel,
+            "metrics.prom" => NodeLog::Metrics,
             other if other.starts_with("container-") => {
-                LogOf::Container(other["container-".len()..].trim_end_matches(".log").to_owned())
+                NodeLog::Container(other["container-".len()..].trim_end_matches(".log").to_owned())
             }
-            other if other.starts_with("other-") => LogOf::Other,
+            other if other.starts_with("other-") => NodeLog::Other,
             _ => continue,
         };
         logs.push(LogFile { of, path });

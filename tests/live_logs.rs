@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use kpodtrace::observation::{ErrorKind, Fact, LogEntry, LogKind, Observation, Source, SourceState, Time};
 use kpodtrace::observe::discover::Root;
-use kpodtrace::observe::logs::{FileSource, JournalSource, LogOf};
+use kpodtrace::observe::logs::{FileSource, JournalSource, NodeLog};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{Attempt, BackOff, Clock, ObservationSink, supervise};
 use kpodtrace::time::TimeDelta;
@@ -58,7 +58,7 @@ impl Dir {
     }
 
     /// A journalctl whose journal is the file `entries`.
-    fn journal(&self, of: LogOf) -> JournalSource {
+    fn journal(&self, of: NodeLog) -> JournalSource {
         self.append("entries", "");
         self.write("var/log/journal/0a/system.journal", "");
         let program = self.script(
@@ -76,7 +76,7 @@ echo $$ >DIR/pid
 exec tail -n +$((n + 1)) -s 0.05 -f DIR/entries
 "#,
         );
-        let units = if of == LogOf::Kernel { vec![] } else { vec!["kubelet.service".into()] };
+        let units = if of == NodeLog::Kernel { vec![] } else { vec!["kubelet.service".into()] };
         JournalSource::new(of, units).with_program(program, Root::new(&self.0))
     }
 
@@ -181,7 +181,7 @@ async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
     let dir = Dir::new();
     dir.entry(1, error("one").into());
     dir.entry(2, json!(error("two").into_bytes()));
-    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     assert_eq!([watch.message().await, watch.message().await], ["one", "two"]);
     watch.live().await;
     dir.entry(3, error("three").into());
@@ -214,7 +214,7 @@ async fn the_backlog_then_what_comes_and_nothing_twice_after_the_child_died() {
 async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
     let dir = Dir::new();
     dir.entry(1, error("one").into());
-    let source = dir.journal(LogOf::Kubelet).with_look(Duration::from_millis(100));
+    let source = dir.journal(NodeLog::Kubelet).with_look(Duration::from_millis(100));
     let mut watch = Watch::begin(source, Source::KubeletLog);
     assert_eq!(watch.message().await, "one");
     watch.live().await;
@@ -238,7 +238,7 @@ async fn a_child_that_is_stopped_is_told_and_another_goes_on_where_it_was() {
 #[tokio::test]
 async fn the_child_ends_with_the_source() {
     let dir = Dir::new();
-    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     watch.live().await;
     dir.entry(1, error("one").into());
     watch.message().await;
@@ -264,7 +264,7 @@ async fn long_lines_are_lost_and_counted_and_records_of_several_lines_are_joined
     dir.entry(4, "\tone".into());
     dir.entry(5, "\ttwo".into());
     dir.entry(6, " >".into());
-    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     assert_eq!(watch.until(|f| if let Fact::Dropped { count } = f { Some(count) } else { None }).await, 1);
     let entry = watch.log().await;
     assert_eq!(entry.what, LogKind::Other { message: "failed: one\ntwo".into() });
@@ -276,7 +276,7 @@ async fn long_lines_are_lost_and_counted_and_records_of_several_lines_are_joined
 async fn state_with(words: &str) -> SourceState {
     let dir = Dir::new();
     dir.write("words", words);
-    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     watch
         .until(|f| if let Fact::SourceState(s) = f { Some(s) } else { None }.filter(|s| *s != SourceState::Connecting))
         .await
@@ -297,7 +297,7 @@ async fn refusals_say_what_to_do() {
     assert!(matches!(state_with("No journal files were found.\n").await, SourceState::Off { .. }));
     // Where there is no journal, journalctl -o json says nothing and succeeds.
     let dir = Dir::new();
-    let source = dir.journal(LogOf::Kubelet);
+    let source = dir.journal(NodeLog::Kubelet);
     fs::remove_dir_all(dir.path("var")).unwrap();
     let mut watch = Watch::begin(source, Source::KubeletLog);
     let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
@@ -310,7 +310,7 @@ async fn refusals_say_what_to_do() {
 
 #[tokio::test]
 async fn without_journalctl_the_source_is_off() {
-    let source = JournalSource::new(LogOf::Kernel, vec![]).with_program("/nowhere/journalctl", Root::live());
+    let source = JournalSource::new(NodeLog::Kernel, vec![]).with_program("/nowhere/journalctl", Root::live());
     let mut watch = Watch::begin(source, Source::KernelLog);
     let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
     assert!(off.contains("no journalctl"), "{off}");
@@ -321,7 +321,7 @@ async fn of_the_kernel_only_what_kills() {
     let dir = Dir::new();
     dir.entry(1, "eth0: renamed".into());
     dir.entry(2, "Memory cgroup out of memory: Killed process 7 (stress) total-vm:1kB".into());
-    let mut watch = Watch::begin(dir.journal(LogOf::Kernel), Source::KernelLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kernel), Source::KernelLog);
     assert!(watch.message().await.starts_with("Memory cgroup"));
     watch.live().await;
     assert!(dir.calls()[0].ends_with(" -k"), "{:?}", dir.calls());
@@ -346,7 +346,7 @@ async fn the_incidents_log_is_what_its_import_says() {
         .filter_map(|o| if let Fact::Log(entry) = o.fact { Some(*entry) } else { None })
         .collect();
     assert!(expected.len() > 100);
-    let mut watch = Watch::begin(dir.journal(LogOf::Kubelet), Source::KubeletLog);
+    let mut watch = Watch::begin(dir.journal(NodeLog::Kubelet), Source::KubeletLog);
     for (n, expected) in expected.iter().enumerate() {
         assert_eq!(watch.log().await, *expected, "entry {n}");
     }
@@ -359,7 +359,7 @@ async fn a_file_through_rotation_and_truncation() {
     let dir = Dir::new();
     let line = |text: &str| format!("{}\n", fresh(text));
     dir.write("log", &format!("{}\trest of a record\n{}", line("one"), line("two")));
-    let mut watch = Watch::begin(FileSource::new(LogOf::Kubelet, dir.path("log")), Source::KubeletLog);
+    let mut watch = Watch::begin(FileSource::new(NodeLog::Kubelet, dir.path("log")), Source::KubeletLog);
     assert_eq!(watch.message().await, "one");
     watch.live().await;
     assert_eq!(watch.message().await, "two");
@@ -382,7 +382,7 @@ async fn a_file_through_rotation_and_truncation() {
 #[tokio::test]
 async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
     let dir = Dir::new();
-    let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
+    let mut watch = Watch::begin(FileSource::new(NodeLog::Runtime, dir.path("log")), Source::RuntimeLog);
     let tried = watch
         .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
         .await;
@@ -494,7 +494,7 @@ async fn a_journalctl_that_hangs_is_told_and_killed_and_holds_nobody_up() {
     dir.write("var/log/journal/0a/system.journal", "");
     // Stopped by a signal, it does not even see that it is asked to end.
     let program = dir.script("stopped", "#!/bin/sh\necho $$ >DIR/pid\nkill -STOP $$\nexec sleep 600\n");
-    let source = JournalSource::new(LogOf::Kubelet, vec!["kubelet.service".into()]);
+    let source = JournalSource::new(NodeLog::Kubelet, vec!["kubelet.service".into()]);
     let source = source.with_program(program, Root::new(&dir.0)).with_silence(Duration::from_millis(500));
     let systemctl = dir.script("systemctl", "#!/bin/sh\necho Id=kubelet.service\n");
     let mut beside = Watch::begin(machine(&dir, &systemctl), Source::Machine);
@@ -534,7 +534,7 @@ async fn a_log_that_is_no_file_is_told_and_not_waited_for() {
     let dir = Dir::new();
     assert!(std::process::Command::new("mkfifo").arg(dir.path("pipe")).status().unwrap().success());
     for name in ["pipe", ".", "/dev/zero"] {
-        let mut watch = Watch::begin(FileSource::new(LogOf::Kubelet, dir.path(name)), Source::KubeletLog);
+        let mut watch = Watch::begin(FileSource::new(NodeLog::Kubelet, dir.path(name)), Source::KubeletLog);
         let error = watch
             .until(|f| if let Fact::SourceState(SourceState::Retrying { error, .. }) = f { Some(error) } else { None })
             .await;
@@ -549,7 +549,7 @@ async fn of_a_gigabyte_of_one_line_nothing_is_kept_and_the_next_line_is_read() {
     file.set_len(1 << 30).unwrap();
     drop(file);
     dir.append("log", &format!("\ntime=\"{}\" level=error msg=after\n", Time::now().to_rfc3339()));
-    let mut watch = Watch::begin(FileSource::new(LogOf::Runtime, dir.path("log")), Source::RuntimeLog);
+    let mut watch = Watch::begin(FileSource::new(NodeLog::Runtime, dir.path("log")), Source::RuntimeLog);
     assert_eq!(watch.message().await, "after");
     dir.append("log", &format!("{}\n", "hunter2 ".repeat(100_000)));
     assert_eq!(watch.until(|f| if let Fact::Dropped { count } = f { Some(count) } else { None }).await, 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::live::Observed;
 use super::{Failure, Outcome, config, input, live, runbook};
 use crate::cli::{At, Input, LookArgs, ScreenArgs};
-use crate::container_log::{LogCommand, LogUpdate};
+use crate::container_log::{LogCommand, LogStream, LogUpdate};
 use crate::observe::OpenLog;
 use crate::session::{RecordedLog, Session};
 use crate::time::TimeDelta;
@@ -106,7 +106,7 @@ impl Feed for Player {
 
     fn moment(&mut self) -> NodeView {
         let moment = self.session.moment();
-        self.log.iter_mut().for_each(|log| log.look(&moment));
+        self.log.iter_mut().for_each(|log| log.advance(&moment));
         moment
     }
 
@@ -126,17 +126,16 @@ impl Feed for Player {
         match ask {
             LogCommand::Open(request) => {
                 let mut log = RecordedLog::new(*request);
-                log.look(&self.session.moment());
+                log.advance(&self.session.moment());
                 self.log = Some(log);
             }
-            // What a recording has is told at once.
-            LogCommand::Older => {}
+            LogCommand::Older => self.log.iter_mut().for_each(LogStream::request_older),
             LogCommand::Close => self.log = None,
         }
     }
 
     fn log_news(&mut self) -> Vec<LogUpdate> {
-        self.log.as_mut().map(RecordedLog::take).unwrap_or_default()
+        self.log.as_mut().map(LogStream::take_updates).unwrap_or_default()
     }
 }
 
@@ -182,12 +181,12 @@ impl Feed for Watcher {
     fn log(&mut self, ask: LogCommand) {
         match ask {
             LogCommand::Open(request) => self.log = Some(self.observed.logs.open(*request)),
-            LogCommand::Older => self.log.iter().for_each(OpenLog::older),
+            LogCommand::Older => self.log.iter_mut().for_each(LogStream::request_older),
             LogCommand::Close => self.log = None,
         }
     }
 
     fn log_news(&mut self) -> Vec<LogUpdate> {
-        self.log.as_ref().map(OpenLog::take).unwrap_or_default()
+        self.log.as_mut().map(LogStream::take_updates).unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, PortProof, Root, Tried};
+use super::discover::{Credential, Discovered, Env, Host, KubeletPlace, LogPlan, PortProof, Root, SearchStep};
 use crate::observation::Budget;
 use crate::trust::{KnownFile, Owners};
 
@@ -39,19 +39,19 @@ pub struct Plan {
     /// The machine.
     pub host: Host,
     /// Node name.
-    pub node: Found<String>,
+    pub node: Discovered<String>,
     /// Socket of the runtime.
-    pub cri: Found<KnownFile>,
+    pub cri: Discovered<KnownFile>,
     /// Way to the API server, and identity for the kubelet.
-    pub credential: Found<Credential>,
+    pub credential: Discovered<Credential>,
     /// Context of the kubeconfig, instead of its current one.
     pub context: Option<String>,
     /// Where the kubelet is.
-    pub kubelet: Found<KubeletPlace>,
+    pub kubelet: Discovered<KubeletPlace>,
     /// The kubelet's log.
-    pub kubelet_log: Found<LogPlan>,
+    pub kubelet_log: Discovered<LogPlan>,
     /// The runtime's log.
-    pub runtime_log: Found<LogPlan>,
+    pub runtime_log: Discovered<LogPlan>,
     /// The certificate that the kubelet serves with, or that of its CA, as the user named it.
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
@@ -64,7 +64,7 @@ pub struct Plan {
 pub const CREDENTIAL: &str = "credential";
 
 /// One thing that was looked for: what, what was found in words, and what was tried.
-pub type SearchResult<'a> = (&'static str, Option<String>, &'a [Tried]);
+pub type SearchResult<'a> = (&'static str, Option<String>, &'a [SearchStep]);
 
 impl Plan {
     /// Looks at the node. Blocks, each file for a short deadline.

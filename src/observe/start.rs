@@ -14,7 +14,7 @@ use super::identity::KubeletIdentity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
-use super::logs::{LastWords, LogOf, LogSource};
+use super::logs::{LastOutput, LogSource, NodeLog};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
 use super::{
@@ -61,7 +61,7 @@ pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
     let kubelet = set.kubelet_sources(plan);
     let plugin = api.as_ref().map(ApiAccess::plugin_run).unwrap_or_default();
     let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
-    let logs = logs.places(places(plan));
+    let logs = logs.with_dirs(places(plan));
     set.logs(plan);
     set.machine(plan);
     let sources = std::mem::take(&mut set.sources);
@@ -124,7 +124,7 @@ impl SourceSet<'_> {
             Some(endpoint) => {
                 let (told, ends) = exit_channel();
                 self.add(Source::Cri, CriSource::new(endpoint.clone()).with_exit_updates(told));
-                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), ends));
+                self.add(Source::ContainerLog, LastOutput::new(plan.host.root().clone(), places(plan), ends));
                 self.add(Source::Pulls, PullsSource::new(endpoint.clone()));
             }
             None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {
@@ -172,9 +172,9 @@ impl SourceSet<'_> {
 
     fn logs(&mut self, plan: &Plan) {
         let why = "neither a unit nor a file of it was found";
-        self.add(Source::KubeletLog, LogSource::new(LogOf::Kubelet, plan.kubelet_log.value.clone(), why));
-        self.add(Source::RuntimeLog, LogSource::new(LogOf::Runtime, plan.runtime_log.value.clone(), why));
-        self.add(Source::KernelLog, LogSource::new(LogOf::Kernel, None, why));
+        self.add(Source::KubeletLog, LogSource::new(NodeLog::Kubelet, plan.kubelet_log.value.clone(), why));
+        self.add(Source::RuntimeLog, LogSource::new(NodeLog::Runtime, plan.runtime_log.value.clone(), why));
+        self.add(Source::KernelLog, LogSource::new(NodeLog::Kernel, None, why));
     }
 
     fn machine(&mut self, plan: &Plan) {

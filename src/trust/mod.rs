@@ -10,7 +10,7 @@ mod program;
 mod tests;
 mod walk;
 
-pub use distrust::{Distrust, Reason};
+pub use distrust::{Distrust, DistrustReason};
 pub use file::{FileStamp, KnownFile, MAX_CREDENTIAL_FILE, distrust_of};
 pub use owners::Owners;
 pub use place::is_workload_place;

@@ -205,9 +205,7 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if let Some(origin) = &pane.origin {
         second.push(muted(match origin {
             LogOrigin::File(path) => cut_middle(&path.one_line(), cells).into_owned(),
-            LogOrigin::Api(server) => format!("API server {}", server.one_line()),
-            LogOrigin::Kubelet(server) => format!("kubelet {}", server.one_line()),
-            LogOrigin::Recording => "lines in the recording".into(),
+            other => other.to_string(),
         }));
         second.extend(pane.lines.since().map(|at| Span::raw(format!("since {}", at.format("%Y-%m-%d %H:%M:%S")))));
         second.push(Span::raw(match pane.older {

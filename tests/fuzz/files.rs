@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kpodtrace::record::Reader;
-use kpodtrace::session::{LogFile, LogOf, Session};
+use kpodtrace::session::{LogFile, NodeLog, Session};
 
 use crate::decode::reference;
 use crate::pipeline::everything;
@@ -121,12 +121,12 @@ pub fn logs(bytes: &[u8]) {
     let scratch = Scratch::new();
     scratch.files(bytes);
     let of = [
-        ("kubelet", LogOf::Kubelet),
-        ("runtime", LogOf::Runtime),
-        ("kernel", LogOf::Kernel),
-        ("container", LogOf::Container("app".into())),
-        ("other", LogOf::Other),
-        ("metrics", LogOf::Metrics),
+        ("kubelet", NodeLog::Kubelet),
+        ("runtime", NodeLog::Runtime),
+        ("kernel", NodeLog::Kernel),
+        ("container", NodeLog::Container("app".into())),
+        ("other", NodeLog::Other),
+        ("metrics", NodeLog::Metrics),
     ];
     let files = of.map(|(name, of)| LogFile { of, path: scratch.path().join(name) });
     let files: Vec<LogFile> = files.into_iter().filter(|file| file.path.is_file()).collect();

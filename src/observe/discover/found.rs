@@ -5,7 +5,7 @@ use crate::text::Text;
 
 /// One thing that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct SearchStep {
     /// What was looked at.
     pub what: Text,
     /// What the answer was.
@@ -16,20 +16,20 @@ pub struct Tried {
 
 /// The end of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<T> {
+pub struct Discovered<T> {
     /// What was found.
     pub value: Option<T>,
     /// What was tried, in order; what comes after the one that was taken was not tried.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<SearchStep>,
 }
 
-impl<T> Default for Found<T> {
+impl<T> Default for Discovered<T> {
     fn default() -> Self {
         Self { value: None, tried: Vec::new() }
     }
 }
 
-impl<T> Found<T> {
+impl<T> Discovered<T> {
     /// True while nothing was taken.
     pub(super) fn open(&self) -> bool {
         self.value.is_none()
@@ -37,13 +37,13 @@ impl<T> Found<T> {
 
     /// Tried in vain.
     pub(super) fn miss(&mut self, what: impl Into<Text>, answer: impl Into<Text>) {
-        self.tried.push(Tried { what: what.into(), answer: answer.into(), taken: false });
+        self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken: false });
     }
 
     /// Tried and taken; the first one that is taken stays.
     pub(super) fn take(&mut self, what: impl Into<Text>, answer: impl Into<Text>, value: T) {
         let taken = self.open();
-        self.tried.push(Tried { what: what.into(), answer: answer.into(), taken });
+        self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken });
         if taken {
             self.value = Some(value);
         }

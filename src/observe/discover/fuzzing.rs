@@ -2,7 +2,7 @@
 //! It must not do anything but call them.
 
 use super::certificate::{base64, common_name, validity};
-use super::flags::Flags;
+use super::flags::KubeletFlags;
 use super::one_key::one_key;
 
 /// A certificate in PEM form: its subject and its time.
@@ -20,7 +20,7 @@ pub fn settings(text: &str) {
 /// A command line with its words on lines of their own, and the same as a file of flags.
 pub fn flags(text: &str) {
     let words: Vec<&str> = text.lines().collect();
-    let mut flags = Flags::of(&words).and(Flags::of_file(text));
+    let mut flags = KubeletFlags::of(&words).and(KubeletFlags::of_file(text));
     flags.expand("$SNAP_DATA", "/snap");
     let _ = flags.get("config");
 }

@@ -4,17 +4,12 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use super::defaults::{HEALTHZ_PORT, KUBELET_UNITS, POD_LOGS, PORT, ROOT_DIR};
 use super::settings::Setting;
-use super::{Found, Host, Miss};
+use super::{Discovered, Host, Miss};
 use crate::trust::KnownFile;
 
-/// Ports and directories that a kubelet has unless it is told otherwise.
-const PORT: u16 = 10250;
-const HEALTHZ_PORT: u16 = 10248;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-pub const ROOT_DIR: &str = "/var/lib/kubelet";
-/// Where containers' logs are unless the kubelet is told otherwise (`podLogsDir`).
-pub const POD_LOGS: &str = "/var/log/pods";
 /// Certificates that kubelets serve with, when no setting says: rotated by the API server first, then self-made, then k3s', RKE2's and MicroK8s'.
 const SERVING: &[&str] = &[
     "/var/lib/kubelet/pki/kubelet-server-current.pem",
@@ -32,17 +27,6 @@ const UNIT_DIRS: &[&str] = &[
     "/usr/local/lib/systemd/system",
     "/usr/lib/systemd/system",
     "/lib/systemd/system",
-];
-/// Units that run a kubelet.
-pub(super) const KUBELET_UNITS: &[&str] = &[
-    "kubelet.service",
-    "k3s.service",
-    "k3s-agent.service",
-    "rke2-server.service",
-    "rke2-agent.service",
-    "snap.microk8s.daemon-kubelite.service",
-    "snap.kubelet-eks.daemon.service",
-    "microshift.service",
 ];
 /// Files that a kubelet writes instead of the journal.
 const KUBELET_LOGS: &[&str] = &["/var/lib/rancher/rke2/agent/logs/kubelet.log"];
@@ -92,8 +76,8 @@ pub struct LogPlan {
 
 impl Host {
     /// Where the kubelet is, its server at `named` if the user named it; nothing when nothing says that this machine is a node.
-    pub fn kubelet_place(&self, named: Option<SocketAddr>) -> Found<KubeletPlace> {
-        let mut found = Found::default();
+    pub fn kubelet_place(&self, named: Option<SocketAddr>) -> Discovered<KubeletPlace> {
+        let mut found = Discovered::default();
         if let Some(server) = named {
             found.miss("--kubelet-endpoint", server.to_string());
         } else if !self.is_node() {
@@ -151,8 +135,8 @@ impl Host {
     }
 
     /// Where the kubelet logs: the file given, the one it writes, the unit that runs it, units that are set up.
-    pub fn kubelet_log(&self, given: Option<&Path>) -> Found<LogPlan> {
-        let mut found = Found::default();
+    pub fn kubelet_log(&self, given: Option<&Path>) -> Discovered<LogPlan> {
+        let mut found = Discovered::default();
         self.log_file("--kubelet-log", given, KUBELET_LOGS, &mut found);
         if let Some(kubelet) = self.kubelet().filter(|_| found.open()) {
             let what = format!("unit of process {}", kubelet.pid);
@@ -180,8 +164,8 @@ impl Host {
     }
 
     /// Where the runtime logs: the file given, the one that k3s and RKE2 let it write, the units that fit its socket.
-    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&KnownFile>) -> Found<LogPlan> {
-        let mut found = Found::default();
+    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&KnownFile>) -> Discovered<LogPlan> {
+        let mut found = Discovered::default();
         let socket = socket.map(KnownFile::to_string).unwrap_or_default();
         let Some((_, units, files)) = RUNTIMES.iter().find(|(part, ..)| socket.contains(part)) else { return found };
         self.log_file("--runtime-log", given, files, &mut found);
@@ -189,7 +173,7 @@ impl Host {
         found
     }
 
-    fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Found<LogPlan>) {
+    fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Discovered<LogPlan>) {
         let plan = |file: KnownFile| LogPlan { units: Vec::new(), file: Some(file) };
         if let Some(file) = given {
             let answer = self.root.may_read_named(file).map_or_else(|miss| miss.to_string(), |()| "a file".into());
@@ -204,7 +188,7 @@ impl Host {
         }
     }
 
-    fn log_units(&self, names: &[&str], found: &mut Found<LogPlan>) {
+    fn log_units(&self, names: &[&str], found: &mut Discovered<LogPlan>) {
         if !found.open() || names.is_empty() {
             return;
         }

@@ -6,6 +6,7 @@ mod certificate;
 mod cgroup;
 mod credential;
 mod cri;
+mod defaults;
 mod flags;
 mod found;
 #[doc(hidden)]
@@ -24,8 +25,9 @@ mod tests;
 pub use bounds::{Bounds, LogDirs};
 pub use certificate::{base64, to_base64, validity};
 pub use credential::Credential;
-pub use found::{Found, Tried};
-pub use kubelet::{KubeletPlace, LogPlan, POD_LOGS};
+pub use defaults::POD_LOGS;
+pub use found::{Discovered, SearchStep};
+pub use kubelet::{KubeletPlace, LogPlan};
 pub use port::{PortDoubt, PortProof};
 pub use root::{Miss, Root, within};
 

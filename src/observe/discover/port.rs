@@ -18,12 +18,12 @@ const START_TIME: usize = 19;
 #[derive(Clone, Debug)]
 pub struct PortProof {
     root: Root,
-    known: Arc<Mutex<Option<Known>>>,
+    known: Arc<Mutex<Option<KubeletProcess>>>,
 }
 
 /// A process that was proven to be the kubelet; its number is another's once it has another start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+struct KubeletProcess {
     pid: u32,
     started: u64,
 }
@@ -97,7 +97,7 @@ impl PortProof {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none_or(|known| self.started(known.pid) != Some(known.started)) {
             let found = kubelets(&self.root).proven;
-            *known = found.and_then(|k| Some(Known { pid: k.pid, started: self.started(k.pid)? }));
+            *known = found.and_then(|k| Some(KubeletProcess { pid: k.pid, started: self.started(k.pid)? }));
         }
         known.map(|known| known.pid)
     }

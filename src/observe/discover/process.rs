@@ -6,9 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::cgroup::Group;
-use super::flags::Flags;
-use super::kubelet::KUBELET_UNITS;
+use super::cgroup::ControlGroup;
+use super::defaults::KUBELET_UNITS;
+use super::flags::KubeletFlags;
 use super::proof::{Doubt, Facts, Init};
 use super::root::{Root, read_bytes};
 use crate::trust::Owners;
@@ -49,14 +49,14 @@ pub struct Kubelet {
     /// What it is part of.
     pub flavor: Flavor,
     /// Its flags, as far as they are on the command line.
-    pub flags: Flags,
+    pub flags: KubeletFlags,
     /// Whose control group it is in.
-    pub group: Group,
+    pub group: ControlGroup,
 }
 
 /// A process that has the name of a kubelet and is not believed to be the node's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedProcess {
     /// The process.
     pub pid: u32,
     /// Why not.
@@ -69,7 +69,7 @@ pub struct Kubelets {
     /// The node's own.
     pub proven: Option<Kubelet>,
     /// Others that have its name.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedProcess>,
 }
 
 /// Looks for the kubelet. Of several that are proven, the one that a well-known unit runs, then the oldest.
@@ -83,7 +83,7 @@ pub fn kubelets(root: &Root) -> Kubelets {
     let (mut proven, mut refused) = (Vec::new(), Vec::new());
     each_process(root, &pids, |facts| match Kubelet::prove(&facts, &init) {
         Ok(kubelet) => proven.push(kubelet),
-        Err(doubt) => refused.push(Refused { pid: facts.pid, doubt }),
+        Err(doubt) => refused.push(RejectedProcess { pid: facts.pid, doubt }),
     });
     Kubelets { proven: proven.into_iter().min_by_key(|k| (!k.is_of_known_unit(), k.pid)), refused }
 }
@@ -166,13 +166,13 @@ impl Kubelet {
         let name = || facts.program().unwrap_or("unknown").to_owned();
         let flavor = flavor(&facts.argv).ok_or_else(|| Doubt::OtherProgram(name()))?;
         let group = facts.prove(init, |program| flavor.programs().contains(&program))?;
-        Ok(Self { pid: facts.pid, flavor, flags: Flags::of(&facts.argv), group })
+        Ok(Self { pid: facts.pid, flavor, flags: KubeletFlags::of(&facts.argv), group })
     }
 
     /// The systemd unit that runs it.
     pub fn unit(&self) -> Option<&str> {
         match &self.group {
-            Group::Unit(unit) => Some(unit),
+            ControlGroup::Unit(unit) => Some(unit),
             _ => None,
         }
     }
@@ -249,7 +249,7 @@ mod tests {
         temp.process(9, &["/usr/local/bin/kubelet"], "/podruntime/kubelet");
         temp.link("mnt:[4026532999]", "proc/9/ns/mnt");
         temp.link("cgroup:[4026532998]", "proc/9/ns/cgroup");
-        assert_eq!(kubelets(&temp.root()).proven.unwrap().group, Group::Talos);
+        assert_eq!(kubelets(&temp.root()).proven.unwrap().group, ControlGroup::Talos);
         temp.link("user:[4026532997]", "proc/9/ns/user");
         assert_eq!(kubelets(&temp.root()).proven, None);
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::cgroup::Group;
+use super::cgroup::ControlGroup;
 use super::root::read_bytes;
 use crate::trust::Owners;
 
@@ -96,7 +96,7 @@ impl Facts {
     ///
     /// # Errors
     /// The first [`Doubt`].
-    pub fn prove(&self, init: &Init, known: impl Fn(&str) -> bool) -> Result<Group, Doubt> {
+    pub fn prove(&self, init: &Init, known: impl Fn(&str) -> bool) -> Result<ControlGroup, Doubt> {
         match self.uids.iter().find(|uid| **uid != 0) {
             Some(uid) => return Err(Doubt::User(*uid)),
             None if self.uids.len() != 4 => return Err(Doubt::Hidden("status")),
@@ -110,11 +110,11 @@ impl Facts {
             Err(_) if init.owners.is_root() => return Err(Doubt::Hidden("program")),
             Err(_) => {}
         }
-        let group = match Group::of(&self.cgroup, &init.cgroup, init.has_systemd) {
-            Group::Workload(path) => return Err(Doubt::Group(path)),
+        let group = match ControlGroup::of(&self.cgroup, &init.cgroup, init.has_systemd) {
+            ControlGroup::Workload(path) => return Err(Doubt::Group(path)),
             group => group,
         };
-        let shared: &[&str] = if group == Group::Talos { &SHARED_OF_TALOS } else { &SHARED };
+        let shared: &[&str] = if group == ControlGroup::Talos { &SHARED_OF_TALOS } else { &SHARED };
         for ((kind, mine), its) in SHARED.iter().zip(&self.namespaces).zip(&init.namespaces) {
             match (mine, its) {
                 _ if !shared.contains(kind) => {}

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, LogDirs};
 use crate::named_file::{self, Kinds};
 use crate::observation::Time;
 use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, resolve};
@@ -92,12 +92,12 @@ pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + 
 }
 
 /// A path that is being looked at, until this is dropped.
-struct Looking {
+struct WalkInProgress {
     looking: Arc<Mutex<HashSet<PathBuf>>>,
     path: PathBuf,
 }
 
-impl Drop for Looking {
+impl Drop for WalkInProgress {
     fn drop(&mut self) {
         locked(&self.looking).remove(&self.path);
     }
@@ -173,7 +173,7 @@ impl Root {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let looking = Looking { looking, path: key };
+        let looking = WalkInProgress { looking, path: key };
         let look = move || {
             let found = look(&path);
             drop(looking);
@@ -358,6 +358,13 @@ fn bounded(file: File) -> io::Result<Vec<u8>> {
 
 fn text(bytes: Vec<u8>) -> Result<String, Miss> {
     String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
+}
+
+impl LogDirs {
+    /// The bounds of these directories on the machine of `root`.
+    pub fn bounds(&self, root: &Root) -> Bounds {
+        self.bounds_below(root.path("/"))
+    }
 }
 
 #[cfg(test)]

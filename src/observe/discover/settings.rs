@@ -1,7 +1,7 @@
 //! Owns the kubelet's settings as far as files and flags tell them, of one that runs or of one that is down.
 //! It must not fill in a default: whoever asks knows the kubelet's.
 
-use super::flags::Flags;
+use super::flags::KubeletFlags;
 use super::one_key::one_key;
 use super::process::{Flavor, Kubelet};
 use super::root::{Miss, Root};
@@ -43,7 +43,7 @@ const SNAP: &[(&str, &str)] = &[
 /// The settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    flags: Flags,
+    flags: KubeletFlags,
     /// Where the flags are from.
     origin: String,
     /// Configurations, the one that wins first.
@@ -106,7 +106,7 @@ impl Settings {
 
     fn flag_file(&mut self, root: &Root, path: &str) {
         if let Ok(text) = root.read(path) {
-            let mut flags = Flags::of_file(&text);
+            let mut flags = KubeletFlags::of_file(&text);
             SNAP.iter().for_each(|(from, to)| flags.expand(from, to));
             self.flags = std::mem::take(&mut self.flags).and(flags);
             self.origin = path.to_owned();
@@ -121,7 +121,7 @@ impl Settings {
                 [("node-name", "hostname-override"), ("container-runtime-endpoint", "container-runtime-endpoint")]
             {
                 if let Ok(Some(value)) = one_key(&text, key) {
-                    self.flags = std::mem::take(&mut self.flags).and(Flags::of(&[format!("--{flag}={value}")]));
+                    self.flags = std::mem::take(&mut self.flags).and(KubeletFlags::of(&[format!("--{flag}={value}")]));
                     self.origin = (*path).to_owned();
                 }
             }
@@ -140,13 +140,13 @@ impl Settings {
 
     /// True when there is any.
     pub fn any(&self) -> bool {
-        self.flags != Flags::default() || self.files.iter().any(|(_, text)| text.is_ok())
+        self.flags != KubeletFlags::default() || self.files.iter().any(|(_, text)| text.is_ok())
     }
 
     /// A flag alone.
     pub fn flag(&self, flag: &str) -> Setting {
         let mut setting = Setting::default();
-        if self.flags == Flags::default() {
+        if self.flags == KubeletFlags::default() {
             return setting;
         }
         let what = format!("{}, --{flag}", self.origin);

@@ -8,7 +8,7 @@ use crate::observation::Time;
 
 /// An entry.
 #[derive(Debug, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Where it stands in the journal.
     pub cursor: Option<String>,
     /// When journald received it.
@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawJournalEntry {
     #[serde(rename = "__CURSOR")]
     cursor: Option<String>,
     #[serde(rename = "__REALTIME_TIMESTAMP")]
@@ -36,10 +36,10 @@ struct Raw {
 }
 
 /// Reads an entry; nothing when the line is not one or has no time.
-pub fn entry(line: &[u8]) -> Option<Entry> {
-    let raw: Raw = serde_json::from_slice(line).ok()?;
+pub fn entry(line: &[u8]) -> Option<JournalEntry> {
+    let raw: RawJournalEntry = serde_json::from_slice(line).ok()?;
     let at = Time::from_timestamp_micros(number(raw.at.as_ref())?)?;
-    Some(Entry {
+    Some(JournalEntry {
         cursor: raw.cursor,
         at,
         pid: number(raw.pid.as_ref()).and_then(|pid| u32::try_from(pid).ok()),

@@ -9,8 +9,8 @@ use crate::time::{Time, TimeDelta};
 use tokio::time::timeout;
 
 use super::failed;
-use super::lines::{Line, LogLines, LogOf};
-use super::tail::{Place, Tail, tail};
+use super::lines::{LogLines, NodeLog, RawLogLine};
+use super::tail::{Tail, TailPosition, tail};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
 use crate::trust::{KnownFile, distrust_of};
@@ -25,16 +25,16 @@ const ALIVE: Duration = Duration::from_secs(10);
 /// A log in a file.
 #[derive(Debug)]
 pub struct FileSource {
-    of: LogOf,
+    of: NodeLog,
     path: KnownFile,
-    place: Option<Place>,
+    place: Option<TailPosition>,
     /// A reader that did not answer; until it does, no other is sent after it.
     hanging: Option<JoinHandle<()>>,
 }
 
 impl FileSource {
     /// The log of `of` in the file `path`.
-    pub fn new(of: LogOf, path: impl Into<KnownFile>) -> Self {
+    pub fn new(of: NodeLog, path: impl Into<KnownFile>) -> Self {
         Self { of, path: path.into(), place: None, hanging: None }
     }
 
@@ -85,7 +85,7 @@ impl Attempt for FileSource {
                     grows = true;
                     for text in texts {
                         let text = String::from_utf8_lossy(&text);
-                        let line = Line { text: &text, received: Time::now(), pid: None, priority: None };
+                        let line = RawLogLine { text: &text, received: Time::now(), pid: None, priority: None };
                         lines.push(line, &mut entries);
                     }
                 }

@@ -8,10 +8,10 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::capped::{CappedLines, Line};
+use super::capped::{CappedLine, CappedLines};
 use super::entry::entry;
 use super::failed;
-use super::lines::{self, LogLines, LogOf};
+use super::lines::{self, LogLines, NodeLog};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::blocking::BlockingWorker;
 use crate::observe::discover::{Miss, Root};
@@ -35,7 +35,7 @@ const FIELDS: &str = "--output-fields=MESSAGE,PRIORITY,_PID";
 /// A log in the journal.
 #[derive(Debug)]
 pub struct JournalSource {
-    of: LogOf,
+    of: NodeLog,
     units: Vec<String>,
     program: String,
     root: Root,
@@ -52,13 +52,13 @@ struct JournalProcess {
     words: JoinHandle<Vec<u8>>,
 }
 
-/// What a journalctl tells.
+/// The part of the journal that one journalctl prints.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// What there is, and then it ends.
+enum JournalPhase {
+    /// Existing entries; journalctl then exits.
     Backlog,
-    /// What comes, for ever.
-    News,
+    /// New entries, without end.
+    New,
 }
 
 impl JournalProcess {
@@ -71,7 +71,7 @@ impl JournalProcess {
 
 impl JournalSource {
     /// The log of `of`, written by `units`; of the kernel without any.
-    pub fn new(of: LogOf, units: Vec<String>) -> Self {
+    pub fn new(of: NodeLog, units: Vec<String>) -> Self {
         Self {
             of,
             units,
@@ -109,7 +109,7 @@ impl JournalSource {
         // Without --all, a field of more than 4 KiB is null.
         command.args(["--output=json", "--no-pager", "--all", FIELDS]).args(more);
         match self.of {
-            LogOf::Kernel => _ = command.arg("-k"),
+            NodeLog::Kernel => _ = command.arg("-k"),
             _ => self.units.iter().for_each(|unit| _ = command.args(["-u", unit])),
         }
         command.env("LC_ALL", "C");
@@ -133,7 +133,7 @@ impl JournalSource {
     }
 
     fn what(&self) -> String {
-        if self.of == LogOf::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
+        if self.of == NodeLog::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
     }
 
     /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True when it
@@ -141,7 +141,7 @@ impl JournalSource {
     async fn read(
         &mut self,
         running: &mut JournalProcess,
-        what: Part,
+        what: JournalPhase,
         out: &mut ObservationSink,
     ) -> Result<bool, SourceFailure> {
         let mut lines = LogLines::new(self.of, true);
@@ -149,12 +149,12 @@ impl JournalSource {
         loop {
             let wait = match what {
                 _ if lines.is_open() => QUIET,
-                Part::Backlog => self.silence,
-                Part::News => self.look,
+                JournalPhase::Backlog => self.silence,
+                JournalPhase::New => self.look,
             };
             match timeout(wait, running.lines.next()).await {
                 Err(_) if lines.is_open() => lines.flush(&mut entries),
-                Err(_) if what == Part::News => match running.state() {
+                Err(_) if what == JournalPhase::New => match running.state() {
                     Some('T' | 't') => {
                         let tried = format!("journalctl --follow {}: it was stopped", self.what());
                         return Err(SourceFailure::Retry(failed(tried, ErrorKind::Other, "")));
@@ -164,11 +164,11 @@ impl JournalSource {
                     _ => {}
                 },
                 Err(_) => {}
-                Ok(Ok(Some(Line::Whole(line)))) => {
+                Ok(Ok(Some(CappedLine::Whole(line)))) => {
                     heard = Instant::now();
                     told |= self.line(&line, &mut lines, &mut entries);
                 }
-                Ok(Ok(Some(Line::TooLong))) => {
+                Ok(Ok(Some(CappedLine::TooLong))) => {
                     heard = Instant::now();
                     out.emit(Fact::Dropped { count: 1 }).await;
                 }
@@ -182,7 +182,7 @@ impl JournalSource {
                 say(&mut entries, what, out).await;
                 heard = Instant::now();
             }
-            if what == Part::Backlog && heard.elapsed() > self.silence {
+            if what == JournalPhase::Backlog && heard.elapsed() > self.silence {
                 let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
                 return Err(SourceFailure::Retry(failed(
                     tried,
@@ -202,7 +202,7 @@ impl JournalSource {
         let (text, received) = (entry.message.as_str(), entry.at);
         // A message may hold line feeds: one entry, several lines.
         for text in text.split('\n') {
-            lines.push(lines::Line { text, received, pid: entry.pid, priority: entry.priority }, entries);
+            lines.push(lines::RawLogLine { text, received, pid: entry.pid, priority: entry.priority }, entries);
         }
         true
     }
@@ -249,7 +249,7 @@ impl JournalSource {
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
         let mut running = self.start(&[start]).await?;
-        let told = self.read(&mut running, Part::Backlog, out).await?;
+        let told = self.read(&mut running, JournalPhase::Backlog, out).await?;
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
@@ -262,7 +262,7 @@ impl JournalSource {
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
         let mut running = self.start(&["--follow".into(), "--no-tail".into(), start]).await?;
         out.set_live().await;
-        self.read(&mut running, Part::News, out).await?;
+        self.read(&mut running, JournalPhase::New, out).await?;
         Err(self.end(running).await.unwrap_or_else(|| {
             SourceFailure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
         }))
@@ -278,12 +278,12 @@ impl Attempt for JournalSource {
     }
 }
 
-async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: Part, out: &mut ObservationSink) {
+async fn say(entries: &mut Vec<crate::observation::LogEntry>, what: JournalPhase, out: &mut ObservationSink) {
     for entry in entries.drain(..) {
         let fact = Fact::Log(Box::new(entry));
         match what {
-            Part::Backlog => out.emit_backlog(fact).await,
-            Part::News => out.emit(fact).await,
+            JournalPhase::Backlog => out.emit_backlog(fact).await,
+            JournalPhase::New => out.emit(fact).await,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::time::TimeDelta;
 
 /// Whose log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogOf {
+pub enum NodeLog {
     /// The kubelet: klog; inside of k3s with lines of k3s' own between.
     Kubelet,
     /// The container runtime.
@@ -17,13 +17,13 @@ pub enum LogOf {
     Kernel,
 }
 
-impl LogOf {
+impl NodeLog {
     /// The source that speaks.
     pub fn source(self) -> Source {
         match self {
-            LogOf::Kubelet => Source::KubeletLog,
-            LogOf::Runtime => Source::RuntimeLog,
-            LogOf::Kernel => Source::KernelLog,
+            NodeLog::Kubelet => Source::KubeletLog,
+            NodeLog::Runtime => Source::RuntimeLog,
+            NodeLog::Kernel => Source::KernelLog,
         }
     }
 }
@@ -38,7 +38,7 @@ const SYSTEMD: u32 = 1;
 
 /// What is known of a line besides its text.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct RawLogLine<'a> {
     /// The text.
     pub text: &'a str,
     /// When it was received: by journald, or now.
@@ -52,7 +52,7 @@ pub struct Line<'a> {
 /// Lines of one log on their way to entries.
 #[derive(Debug)]
 pub struct LogLines {
-    of: LogOf,
+    of: NodeLog,
     joiner: Joiner<Time>,
     open: bool,
     pid: Option<u32>,
@@ -62,13 +62,13 @@ pub struct LogLines {
 
 impl LogLines {
     /// Lines whose time of receipt is that of writing (`prompt`), or of a file of any age.
-    pub fn new(of: LogOf, prompt: bool) -> Self {
+    pub fn new(of: NodeLog, prompt: bool) -> Self {
         Self { of, joiner: Joiner::default(), open: false, pid: None, prompt }
     }
 
     /// Takes the next line; adds the entries that are complete.
-    pub fn push(&mut self, line: Line<'_>, entries: &mut Vec<LogEntry>) {
-        if line.pid == Some(SYSTEMD) && self.of != LogOf::Kernel {
+    pub fn push(&mut self, line: RawLogLine<'_>, entries: &mut Vec<LogEntry>) {
+        if line.pid == Some(SYSTEMD) && self.of != NodeLog::Kernel {
             self.flush(entries);
             self.pid = line.pid;
             if line.priority.is_some_and(|p| p <= WARNING) {
@@ -77,17 +77,17 @@ impl LogLines {
             return;
         }
         match self.of {
-            LogOf::Kernel => entries.extend(kernel_line(line.text, line.received)),
-            LogOf::Runtime => {
+            NodeLog::Kernel => entries.extend(kernel_line(line.text, line.received)),
+            NodeLog::Runtime => {
                 if let RuntimeLine::Severe(entry) = runtime_line(line.text) {
                     entries.push(entry);
                 }
             }
-            LogOf::Kubelet => self.kubelet(line, entries),
+            NodeLog::Kubelet => self.kubelet(line, entries),
         }
     }
 
-    fn kubelet(&mut self, line: Line<'_>, entries: &mut Vec<LogEntry>) {
+    fn kubelet(&mut self, line: RawLogLine<'_>, entries: &mut Vec<LogEntry>) {
         // A record does not go on in another process, nor after a line of k3s' own.
         if line.pid != self.pid {
             self.flush(entries);
@@ -128,7 +128,7 @@ impl LogLines {
     }
 }
 
-fn other(line: Line<'_>) -> LogEntry {
+fn other(line: RawLogLine<'_>) -> LogEntry {
     LogEntry {
         at: line.received,
         severe: true,
@@ -158,8 +158,8 @@ mod tests {
         s.parse().unwrap()
     }
 
-    fn line(text: &str, pid: u32) -> Line<'_> {
-        Line { text, received: at("2026-11-29T10:38:26.9Z"), pid: Some(pid), priority: Some(6) }
+    fn line(text: &str, pid: u32) -> RawLogLine<'_> {
+        RawLogLine { text, received: at("2026-11-29T10:38:26.9Z"), pid: Some(pid), priority: Some(6) }
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn records_end_with_their_process_and_at_lines_of_k3s() {
-        let mut lines = LogLines::new(LogOf::Kubelet, true);
+        let mut lines = LogLines::new(NodeLog::Kubelet, true);
         let mut got = Vec::new();
         lines.push(line("E1129 12:38:26.8 7 a.go:1] \"Error syncing pod, skipping\" err=<", 7), &mut got);
         lines.push(line("\tone", 7), &mut got);
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(got.len(), 3);
         assert!(!lines.is_open());
         let failed = "kubelet.service: Failed with result 'oom-kill'.";
-        lines.push(Line { priority: Some(4), ..line(failed, 1) }, &mut got);
+        lines.push(RawLogLine { priority: Some(4), ..line(failed, 1) }, &mut got);
         assert_eq!(got[3].what, LogKind::Other { message: failed.into() });
     }
 }

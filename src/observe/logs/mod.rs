@@ -7,14 +7,14 @@ mod file;
 #[doc(hidden)]
 pub mod fuzzing;
 mod journal;
-mod last_words;
+mod last_output;
 mod lines;
 mod tail;
 
 pub use file::FileSource;
 pub use journal::{JournalSource, journal_is_readable};
-pub use last_words::LastWords;
-pub use lines::LogOf;
+pub use last_output::LastOutput;
+pub use lines::NodeLog;
 
 use super::discover::LogPlan;
 use super::{Attempt, ObservationSink, SourceFailure};
@@ -34,11 +34,11 @@ pub enum LogSource {
 
 impl LogSource {
     /// The log of `of` where `plan` says that it is; `why` is said when there is no plan.
-    pub fn new(of: LogOf, plan: Option<LogPlan>, why: impl Into<Text>) -> Self {
+    pub fn new(of: NodeLog, plan: Option<LogPlan>, why: impl Into<Text>) -> Self {
         match plan {
             Some(LogPlan { file: Some(file), .. }) => Self::File(FileSource::new(of, file)),
             Some(LogPlan { units, file: None }) => Self::Journal(JournalSource::new(of, units)),
-            None if of == LogOf::Kernel => Self::Journal(JournalSource::new(of, Vec::new())),
+            None if of == NodeLog::Kernel => Self::Journal(JournalSource::new(of, Vec::new())),
             None => Self::Nowhere(why.into()),
         }
     }

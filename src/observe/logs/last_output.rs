@@ -16,13 +16,13 @@ const TAIL: (u64, usize) = (8 * 1024, 20);
 
 /// The logs of containers that ended badly, as the runtime's source tells of them.
 #[derive(Debug)]
-pub struct LastWords {
+pub struct LastOutput {
     root: Root,
     places: LogDirs,
     ends: mpsc::Receiver<ExitUpdate>,
 }
 
-impl LastWords {
+impl LastOutput {
     /// Reads below `root` what `ends` tells of, where it lies in such places.
     pub fn new(root: Root, places: LogDirs, ends: mpsc::Receiver<ExitUpdate>) -> Self {
         Self { root, places, ends }
@@ -37,7 +37,7 @@ impl LastWords {
     }
 }
 
-impl Attempt for LastWords {
+impl Attempt for LastOutput {
     async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
             let ended = match self.ends.recv().await {
