@@ -141,7 +141,7 @@ mod tests {
         let mut flood = vec![opened(true)];
         flood.extend((0..300).map(|i| LogUpdate::Lines(lines(i * 100, i * 100 + 100))));
         assert_eq!(steps(&mut printer, flood), []);
-        assert_eq!(printer.before.as_ref().unwrap().len(), 20, "only the requested lines");
+        assert_eq!(printer.existing.as_ref().unwrap().len(), 20, "only the requested lines");
         assert_eq!(steps(&mut printer, vec![LogUpdate::CaughtUp]), [PrintStep::Print(lines(29_980, 30_000))]);
         let more = || LogUpdate::Lines(lines(30_000, 30_500));
         assert_eq!(steps(&mut printer, vec![more(), LogUpdate::CaughtUp]), [PrintStep::Print(lines(30_000, 30_500))]);

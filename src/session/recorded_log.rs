@@ -101,7 +101,7 @@ mod tests {
         say(&mut node, "other", "not of this container");
         let new = updates(&mut log, &mut node);
         let [LogUpdate::Opened { origin: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
-            news.as_slice()
+            new.as_slice()
         else {
             panic!("{new:?}")
         };

@@ -1,9 +1,9 @@
-//! Why a path is not believed, in words that name the component at fault.
+//! Why a path is not trusted, with the component at fault.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A component of a path that somebody other than root can change, or a place where workloads write.
+/// A path component that a user other than root can change, or to which workloads write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distrust {
     /// The component at fault.

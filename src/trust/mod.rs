@@ -1,4 +1,4 @@
-//! Which files, directories, sockets and programs are believed: the rule of `docs/SECURITY.md`, applied to the opened file.
+//! Which files, directories, sockets and programs are trusted: the rule of `docs/SECURITY.md`, applied to the opened file.
 //! Processes and listening ports have their own proofs in `observe`.
 
 mod distrust;

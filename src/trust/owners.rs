@@ -1,4 +1,4 @@
-//! Whose files are believed, and what permission bits give others write access.
+//! Owners whose files are trusted, and permission bits that give others write access.
 
 use std::os::fd::AsRawFd;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -56,7 +56,7 @@ impl Owners {
             return Err(DistrustReason::Owner(entry.st_uid));
         }
         let kind = FileType::from_raw_mode(entry.st_mode);
-        // The mode of a link means nothing; whoever can replace it can write to its directory.
+        // The mode of a link has no effect; to replace it a user needs write access to its directory.
         if kind == FileType::Symlink || (kind == FileType::Directory && is_sticky(entry)) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The rule on real files, of this user and, as root, of an unprivileged one.
+//! The rule on real files, of this user and, as root, of an unprivileged user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -9,7 +9,7 @@ use super::*;
 /// A directory that goes away with the value.
 struct Dir(PathBuf);
 
-/// A user that nobody is: what an unprivileged twin owns.
+/// An unused user id: the owner of an unprivileged twin's files.
 const NOBODY: u32 = 65534;
 
 impl Dir {

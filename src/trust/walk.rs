@@ -1,4 +1,4 @@
-//! Resolves a path component by component, judging each one that it opens; no component is looked up twice.
+//! Resolves a path component by component and checks each one on the opened descriptor.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};

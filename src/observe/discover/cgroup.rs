@@ -32,7 +32,7 @@ pub enum ControlGroup {
     OpenRc(String),
     /// The group of PID 1, where PID 1 makes no units.
     Init,
-    /// A pod, a container or a user, or what cannot be told from these.
+    /// A pod, a container or a user, or a group that is not distinguishable from these.
     Workload(String),
 }
 

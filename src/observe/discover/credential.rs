@@ -1,5 +1,4 @@
-//! Owns where a credential for the API server may be, strongest first, and what a kubeconfig says of itself.
-//! It must not keep or show a token or a key: only which kind a user has.
+//! Finds a credential for the API server, strongest first. It reads the kind of a credential, never keeps or shows the secret.
 
 use std::path::{Path, PathBuf};
 

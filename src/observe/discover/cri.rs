@@ -1,5 +1,4 @@
-//! Owns finding the runtime's socket.
-//! It must not connect to it.
+//! Finds the container runtime's socket; it does not connect.
 
 use std::path::PathBuf;
 

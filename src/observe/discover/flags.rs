@@ -1,5 +1,4 @@
-//! Owns reading flags as the kubelet's own parser does: from a command line, or from the files that hold one.
-//! It must not know which flags there are.
+//! Parses flags as the kubelet does, from a command line or from files of flags.
 
 /// Flags with their values; of a flag given twice, the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,25 +1,24 @@
-//! Owns the shape of every search: what was found, and everything that was tried on the way.
-//! It must not know what is searched for.
+//! The result of a search on the node: the value, and each step that was tried.
 
 use crate::text::Text;
 
-/// One thing that was tried.
+/// One step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchStep {
-    /// What was looked at.
+    /// The file, flag or process.
     pub what: Text,
-    /// What the answer was.
+    /// The result.
     pub answer: Text,
-    /// The search took this one.
+    /// This step gave the value.
     pub taken: bool,
 }
 
-/// The end of a search.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovered<T> {
-    /// What was found.
+    /// The value.
     pub value: Option<T>,
-    /// What was tried, in order; what comes after the one that was taken was not tried.
+    /// The steps, in order; the search stops at the one that gave the value.
     pub tried: Vec<SearchStep>,
 }
 
@@ -30,17 +29,17 @@ impl<T> Default for Discovered<T> {
 }
 
 impl<T> Discovered<T> {
-    /// True while nothing was taken.
+    /// True without a value.
     pub(super) fn open(&self) -> bool {
         self.value.is_none()
     }
 
-    /// Tried in vain.
+    /// Adds a step without a value.
     pub(super) fn miss(&mut self, what: impl Into<Text>, answer: impl Into<Text>) {
         self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken: false });
     }
 
-    /// Tried and taken; the first one that is taken stays.
+    /// Adds a step with a value; the first value stays.
     pub(super) fn take(&mut self, what: impl Into<Text>, answer: impl Into<Text>, value: T) {
         let taken = self.open();
         self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken });

@@ -1,5 +1,4 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points for the fuzz targets of this module.
 
 use super::certificate::{base64, common_name, validity};
 use super::flags::KubeletFlags;

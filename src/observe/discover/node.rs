@@ -1,5 +1,4 @@
-//! Owns finding the node's name.
-//! It must not ask the API server: the name is what the question to it begins with.
+//! Finds the node's name without the API server: the name is needed for the first request.
 
 use super::{Discovered, Host};
 

@@ -1,4 +1,4 @@
-//! Proves that the process that listens on a port is the node's kubelet, before anything is asked there.
+//! Proves that the process listening on a port is the node's kubelet, before any request is sent.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -133,7 +133,7 @@ impl Listener {
         let is_it = match (self.address.ip(), to.ip()) {
             (mine, to) if mine == to => true,
             (IpAddr::V4(mine), IpAddr::V4(_)) => mine.is_unspecified(),
-            // One that listens on `::` takes IPv4 too, unless it was told not to.
+            // A socket on `::` accepts IPv4 too, unless IPV6_V6ONLY is set.
             (IpAddr::V6(mine), _) => {
                 mine.is_unspecified() || mine.to_ipv4_mapped().is_some_and(|mine| IpAddr::V4(mine) == to.ip())
             }

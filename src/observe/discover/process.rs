@@ -1,5 +1,4 @@
-//! Owns finding the kubelet among the processes: its flags, and the unit that runs it.
-//! It must not wait for a process that the kernel holds: such a one is skipped. What it finds is proven in `proof`.
+//! Finds the kubelet among the processes, its flags and its systemd unit. A process that hangs is skipped; `proof` verifies the rest.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -13,9 +12,9 @@ use super::proof::{Doubt, Facts, Init};
 use super::root::{Root, read_bytes};
 use crate::trust::Owners;
 
-/// How long one process may take to tell its command line; reading it needs a lock that a process in state D may hold.
+/// Deadline for the command line of one process; the read needs a lock that a process in state D can hold.
 const PER_PROCESS: Duration = Duration::from_millis(200);
-/// Threads that may be left behind; with more processes that hang, the search ends.
+/// Maximum number of abandoned threads; the search stops at more processes that hang.
 const LEFT_BEHIND: usize = 8;
 
 /// Slices that hold units of kubelets, on cgroup v2 and v1: most systems, EKS and Bottlerocket, kind.
@@ -28,10 +27,10 @@ const SLICES: &[&str] = &[
     "systemd/kubelet.slice",
 ];
 
-/// What the kubelet is part of.
+/// The distribution's packaging of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
-    /// A kubelet of its own.
+    /// A process of its own.
     Plain,
     /// Inside of k3s, which hides its flags.
     K3s,
@@ -54,7 +53,7 @@ pub struct Kubelet {
     pub group: ControlGroup,
 }
 
-/// A process that has the name of a kubelet and is not believed to be the node's.
+/// A process with the name of a kubelet that is not proven to be the node's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedProcess {
     /// The process.
@@ -63,19 +62,19 @@ pub struct RejectedProcess {
     pub doubt: Doubt,
 }
 
-/// What the process table has.
+/// The kubelets in the process table.
 #[derive(Clone, Debug, Default)]
 pub struct Kubelets {
     /// The node's own.
     pub proven: Option<Kubelet>,
-    /// Others that have its name.
+    /// Processes with its name and without proof.
     pub refused: Vec<RejectedProcess>,
 }
 
-/// Looks for the kubelet. Of several that are proven, the one that a well-known unit runs, then the oldest.
+/// Finds the kubelet. Of several proven ones: the one of a well-known unit, then the oldest.
 pub fn kubelets(root: &Root) -> Kubelets {
     let mut pids: Vec<u32> = root.names("/proc").unwrap_or_default().iter().filter_map(|n| n.parse().ok()).collect();
-    // Those of the units first: processes that hang on purpose end the search, and must not hide the kubelet.
+    // Units first: processes that hang on purpose stop the search, and must not hide the kubelet.
     let first = of_known_units(root);
     pids.sort_unstable_by_key(|pid| (!first.contains(pid), *pid));
     let has_systemd = root.exists("/run/systemd/system") == Ok(true);

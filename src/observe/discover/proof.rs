@@ -1,4 +1,4 @@
-//! Proves that a process is the node's kubelet and not one that only has its name.
+//! Proves that a process is the node's kubelet, not one with the same name.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -26,7 +26,7 @@ pub struct Facts {
     /// Real, effective, saved and file system user.
     uids: Vec<u32>,
     exe: Result<Exe, io::ErrorKind>,
-    /// In the order of [`SHARED`]; absent where they may not be read.
+    /// In the order of [`SHARED`]; None when not readable.
     namespaces: [Option<String>; 4],
     cgroup: String,
 }
@@ -36,7 +36,7 @@ pub struct Facts {
 struct Exe {
     /// Name of its file.
     name: String,
-    /// Root owns it, and nobody else can write to it.
+    /// Root owns it, and no other user can write to it.
     is_roots: bool,
 }
 
@@ -106,7 +106,7 @@ impl Facts {
             Ok(exe) if !known(&exe.name) => return Err(Doubt::OtherProgram(exe.name.clone())),
             Ok(exe) if !exe.is_roots => return Err(Doubt::Program(exe.name.clone())),
             Ok(_) => {}
-            // Other users cannot look at a process of root's, and give no rights of root's away.
+            // Without root we cannot read a process of root, and have no privileges to lose.
             Err(_) if init.owners.is_root() => return Err(Doubt::Hidden("program")),
             Err(_) => {}
         }

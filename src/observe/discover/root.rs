@@ -1,5 +1,4 @@
-//! Owns every look at the file system: below a prefix, cut in size, and with a deadline.
-//! It must not wait for ever: a look that hangs is left behind on its thread.
+//! Reads the file system below a prefix, with limits on size and time; a call that hangs is abandoned on its thread.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -29,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 pub struct Root {
     prefix: PathBuf,
     deadline: Duration,
-    /// Paths that are being looked at: one that hangs is not looked at again, or every try would leave a thread behind.
+    /// Paths of calls in progress: a path that hangs is not read again, because each try would leave a thread behind.
     looking: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
@@ -91,7 +90,7 @@ pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + 
     rx.recv_timeout(deadline).ok()
 }
 
-/// A path that is being looked at, until this is dropped.
+/// Marks a path as being read until this is dropped.
 struct WalkInProgress {
     looking: Arc<Mutex<HashSet<PathBuf>>>,
     path: PathBuf,
@@ -243,7 +242,7 @@ impl Root {
         self.trusted(path, |resolved| Ok(resolved.kind() == FileType::Socket))
     }
 
-    /// The same of a socket that the user named, whoever put it there.
+    /// The same for a socket named by the user, without a trust check.
     ///
     /// # Errors
     /// [`Miss`].
@@ -309,7 +308,7 @@ impl Root {
 }
 
 impl Root {
-    /// Names in a directory with their birth, where the file system tells it.
+    /// Names in a directory with their birth time, if the file system reports it.
     ///
     /// # Errors
     /// [`Miss`].

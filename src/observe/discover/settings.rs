@@ -1,5 +1,4 @@
-//! Owns the kubelet's settings as far as files and flags tell them, of one that runs or of one that is down.
-//! It must not fill in a default: whoever asks knows the kubelet's.
+//! The kubelet's settings from files and flags, of a running kubelet or of one that is down; without defaults.
 
 use super::flags::KubeletFlags;
 use super::one_key::one_key;
@@ -21,7 +20,7 @@ const CONFIG_FILES: &[&str] = &[
     "/etc/kubernetes/kubelet.conf",
     "/home/kubernetes/kubelet-config.yaml",
 ];
-/// kubeadm writes what belongs to this machine alone beside the configuration of all; it wins.
+/// kubeadm's settings for this machine; they override the shared configuration.
 const INSTANCE_CONFIG: &str = "/var/lib/kubelet/instance-config.yaml";
 /// Drop-in directories by distribution: k3s, RKE2, EKS.
 const CONFIG_DIRS: &[&str] = &[
@@ -50,7 +49,7 @@ pub struct Settings {
     files: Vec<(String, Result<String, Miss>)>,
 }
 
-/// A setting that was looked up: what was tried in vain, and the answer with its place.
+/// One setting: the steps without a value, and the value with its origin.
 #[derive(Debug, Default)]
 pub struct Setting {
     pub missed: Vec<(String, String)>,

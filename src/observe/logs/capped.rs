@@ -1,5 +1,4 @@
-//! Owns reading lines of a length that somebody else decides.
-//! It must not hold more than one line of the longest length, nor lose its place when a read is given up.
+//! Reads lines up to a maximum length; cancelling a read loses no data.
 
 use std::io;
 

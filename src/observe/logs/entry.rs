@@ -1,5 +1,4 @@
-//! Owns reading one entry of the journal as `journalctl -o json` writes it.
-//! It must not know what the message means.
+//! Parses one journal entry of `journalctl -o json`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,7 +8,7 @@ use crate::observation::Time;
 /// An entry.
 #[derive(Debug, PartialEq)]
 pub struct JournalEntry {
-    /// Where it stands in the journal.
+    /// Cursor: position in the journal.
     pub cursor: Option<String>,
     /// When journald received it.
     pub at: Time,

@@ -1,5 +1,4 @@
-//! Owns a log in the journal: what journalctl says of the last half hour, then what it says as it comes.
-//! It must not leave a journalctl running when it is dropped, nor tell an entry twice.
+//! A log in the journal as a source: the last half hour, then new entries, each once. journalctl stops when the source is dropped.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ use crate::observe::{Attempt, ObservationSink, SourceFailure};
 const SINCE: &str = "--since=-30min";
 /// Longest silence of journalctl while it has a backlog to tell: it may have to search a large journal on a slow disk.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How often a journalctl that follows and is silent is looked at: a quiet log looks like one that was stopped.
+/// Period at which a silent journalctl is checked: a quiet log does not differ from a stopped one.
 const LOOK: Duration = Duration::from_secs(10);
 /// A record is complete when nothing has come for so long.
 const QUIET: Duration = Duration::from_millis(250);
@@ -94,7 +93,7 @@ impl JournalSource {
         Self { silence, ..self }
     }
 
-    /// The same with another time between two looks at a journalctl that is silent.
+    /// The same with another check period.
     pub fn with_look(self, look: Duration) -> Self {
         Self { look, ..self }
     }
@@ -223,7 +222,7 @@ impl JournalSource {
         SourceFailure::Forbidden(failed(format!("journalctl {}: {answer}", self.what()), ErrorKind::Denied, fix))
     }
 
-    /// What the end of a journalctl means; nothing when it ended well.
+    /// The error of a journalctl that exited; None after exit code 0.
     async fn end(&self, mut running: JournalProcess) -> Option<SourceFailure> {
         let status = timeout(GONE, running.child.wait()).await.ok().and_then(Result::ok);
         let words = timeout(GONE, running.words).await.ok().and_then(Result::ok).unwrap_or_default();

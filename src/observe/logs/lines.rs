@@ -1,5 +1,4 @@
-//! Owns the way from lines of one log to entries: joining, the process they are from, the time zone.
-//! It must not read from anywhere.
+//! Turns the lines of one log into entries: joins records, and applies process and time zone.
 
 use crate::decode::{Joiner, RuntimeLine, kernel_line, klog, kubelet_entries, runtime_line};
 use crate::observation::{LogEntry, LogKind, Source, Time};
@@ -88,7 +87,7 @@ impl LogLines {
     }
 
     fn kubelet(&mut self, line: RawLogLine<'_>, entries: &mut Vec<LogEntry>) {
-        // A record does not go on in another process, nor after a line of k3s' own.
+        // A record does not continue in another process, nor after a line of k3s.
         if line.pid != self.pid {
             self.flush(entries);
             self.pid = line.pid;
@@ -105,7 +104,7 @@ impl LogLines {
         self.record(before, entries);
     }
 
-    /// True while a record may go on.
+    /// True while a record can continue.
     pub fn is_open(&self) -> bool {
         self.open
     }

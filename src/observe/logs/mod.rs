@@ -1,5 +1,4 @@
-//! Owns the logs of kubelet, runtime and kernel as sources, from the journal or from a file, and the ends of containers' own.
-//! It must not know what a line means: that is the decoders'.
+//! The logs of kubelet, runtime and kernel as sources, from the journal or a file, and the last output of failed containers.
 
 mod capped;
 mod entry;

@@ -1,5 +1,4 @@
-//! Owns reading a growing file on a thread of its own, through rotation and truncation.
-//! It must not hold the program: the thread ends when nobody listens, and a disk that hangs holds the thread alone.
+//! Reads a growing file on its own thread, through rotation and truncation; a disk that hangs blocks only that thread.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -14,7 +13,7 @@ use crate::trust::KnownFile;
 
 /// How much of the file's end is read first.
 pub const BACKLOG: u64 = 4 * 1024 * 1024;
-/// How often it is looked at.
+/// Period at which the file is read.
 pub const POLL: Duration = Duration::from_millis(500);
 const CHUNK: usize = 64 * 1024;
 
@@ -31,7 +30,7 @@ pub enum Tail {
     Failed(io::Error),
 }
 
-/// Where reading stands: file and offset of the first line that is not told yet.
+/// Position in a log: file identity and offset of the first line that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailPosition {
     dev: u64,
@@ -39,7 +38,7 @@ pub struct TailPosition {
     at: u64,
 }
 
-/// Begins to read, at `start` if that is known; the last message is [`Tail::Failed`], unless nobody listens any more.
+/// Starts to read, at `start` if set; the last message is [`Tail::Failed`], unless the receiver was dropped.
 pub fn tail(path: KnownFile, start: Option<TailPosition>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
     let (tx, rx) = mpsc::channel(4);
     let run = move || {
