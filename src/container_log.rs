@@ -3,6 +3,8 @@
 
 mod buffer;
 
+use std::fmt;
+
 pub use buffer::{BufferedLine, LogBuffer, MAX_LOG_BYTES, MAX_LOG_LINES};
 
 use crate::text::Text;
@@ -11,53 +13,53 @@ use crate::time::Time;
 /// Which run of a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Instance {
-    /// The latest: the one that runs, or that ended last, as with `kubectl logs`.
+    /// The running one, or the one that exited last, as with `kubectl logs`.
     #[default]
     Current,
-    /// The one before it.
+    /// The run before it (`kubectl logs --previous`).
     Previous,
 }
 
-/// Which log is asked for.
+/// Identifies one container log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
     /// Namespace of the pod.
     pub namespace: Text,
     /// Name of the pod.
     pub pod: Text,
-    /// The UID by which the runtime knows the pod, and the kubelet names its directory.
+    /// UID in the runtime's labels and in the name of the kubelet's log directory.
     pub uid: Text,
     /// Name of the container.
     pub container: Text,
-    /// Which of its runs.
+    /// Current or previous run.
     pub instance: Instance,
-    /// Go on with what is written from now on.
+    /// Continue with new lines.
     pub follow: bool,
 }
 
-/// Where a container wrote a line.
+/// The output stream of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
     /// Standard output.
     Out,
     /// Standard error.
     Err,
-    /// Not told: neither API server nor kubelet does.
+    /// Not reported; the log APIs of API server and kubelet omit it.
     Unknown,
 }
 
-/// One line.
+/// One line of a container log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// When the runtime took it in; absent for what is of no form that is known.
+    /// When the runtime read it; None for a line in an unknown format.
     pub at: Option<Time>,
-    /// By which stream.
+    /// Standard output or standard error.
     pub stream: Stream,
-    /// What was written, without its line feed.
+    /// The text without its line feed.
     pub text: Text,
 }
 
-/// Where a log is read.
+/// Where a log is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogOrigin {
     /// A file of this node.
@@ -66,79 +68,99 @@ pub enum LogOrigin {
     Api(Text),
     /// The kubelet at this address.
     Kubelet(Text),
-    /// A recording, which has only what was observed.
+    /// A recording: only the lines that were observed.
     Recording,
 }
 
-/// What stands before the lines that are told.
+/// Whether lines exist that are older than those delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OlderLines {
-    /// Nothing, as far as it is known.
+    /// None known.
     None,
-    /// Lines that can be asked for.
+    /// Available on request.
     Available,
-    /// Lines that cannot be had: more than are held, or than a server gives.
+    /// Not available: over the limit of the buffer or of one server response.
     Omitted,
 }
 
-/// What is new of a log.
+/// A change of an open log, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogUpdate {
-    /// It is read here from now on; what was told before is void.
+    /// The log was opened at this origin; lines delivered before are obsolete.
     Opened {
-        /// Where.
-        place: LogOrigin,
-        /// Which run it is, counted from 0, where that is told.
+        /// The origin.
+        origin: LogOrigin,
+        /// Restart count of the run; None when the origin does not report it.
         restart: Option<u32>,
-        /// There are older lines that can be asked for.
-        older: bool,
+        /// Older lines are available on request.
+        has_older: bool,
     },
-    /// Lines behind those told so far.
+    /// New lines, after those delivered so far.
     Lines(Vec<LogLine>),
-    /// Lines before those told so far.
+    /// Requested older lines, before those delivered so far.
     Older {
-        /// The lines.
+        /// The lines, oldest first.
         lines: Vec<LogLine>,
-        /// What stands before them.
-        rest: OlderLines,
+        /// Lines older than these.
+        remaining: OlderLines,
     },
-    /// More came than could be told, and is left out here.
+    /// Lines were dropped at this point: they arrived faster than they were taken.
     Skipped {
-        /// So many lines.
+        /// Number of lines.
         lines: u64,
-        /// So many bytes besides, whose lines were not counted.
+        /// Bytes whose lines were not counted, in addition.
         bytes: u64,
     },
-    /// The container was started again: what follows is of this run.
+    /// The container restarted; the next lines are of this run.
     Restarted {
-        /// Which run, counted from 0, where that is told.
+        /// Restart count of the run; None when the origin does not report it.
         restart: Option<u32>,
-        /// Where it is read.
-        place: LogOrigin,
+        /// The origin of its log.
+        origin: LogOrigin,
     },
-    /// Something to be said between the lines: the file was cut, the pod is gone.
+    /// A notice between two lines: file truncated, stream lost.
     Notice(Text),
-    /// Everything that was there when it was asked for was told. What is not followed ends here.
+    /// All lines that existed at the request were delivered.
     CaughtUp,
-    /// Nothing more will ever come, for this reason.
+    /// No more lines will follow, with the reason.
     Closed(Text),
-    /// It can be read nowhere; why, for each place that was tried. It is tried again.
+    /// No origin has the log, with the reason of each. The reader retries.
     Unavailable(Vec<Text>),
 }
 
-/// What is asked of who reads.
+/// A command of the screen to the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogCommand {
-    /// This log, and no other any more.
+    /// Open this log and close any other.
     Open(Box<LogRequest>),
-    /// What stands before the lines told so far.
+    /// Read older lines.
     Older,
-    /// No log any more.
+    /// Close the log.
     Close,
 }
 
+/// An open log: read from the node, or part of a recording.
+pub trait LogStream {
+    /// The updates since the last call.
+    fn take_updates(&mut self) -> Vec<LogUpdate>;
+
+    /// Requests older lines; they arrive as [`LogUpdate::Older`].
+    fn request_older(&mut self);
+}
+
+impl fmt::Display for LogOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogOrigin::File(path) => write!(f, "{}", path.one_line()),
+            LogOrigin::Api(server) => write!(f, "API server {}", server.one_line()),
+            LogOrigin::Kubelet(server) => write!(f, "kubelet {}", server.one_line()),
+            LogOrigin::Recording => f.write_str("lines in the recording"),
+        }
+    }
+}
+
 impl LogRequest {
-    /// No part of it leads out of a directory that it names.
+    /// True when every name is a plain path component.
     pub fn is_plain(&self) -> bool {
         let plain = |name: &Text| !name.is_empty() && !name.contains(['/', '\0']) && *name != "." && *name != "..";
         [&self.namespace, &self.pod, &self.uid, &self.container].into_iter().all(plain)

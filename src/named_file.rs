@@ -1,5 +1,4 @@
-//! Owns opening a file that somebody named: judged once it is open, never waited for, of bounded length.
-//! It must not know what the file is for.
+//! Opens a file named by the user: checked after it is open, without blocking, with a size limit.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use api::{Certificates, FakeApi};
-use kpodtrace::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogUpdate};
+use kpodtrace::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogStream, LogUpdate};
 use kpodtrace::observe::api::ApiAccess;
 use kpodtrace::observe::discover::{Credential, Env, LogDirs, Root};
 use kpodtrace::observe::kubelet::{KubeletAuth, KubeletClient, KubeletEndpoint, KubeletTrust, Pem};
@@ -78,15 +78,15 @@ struct Seen {
 }
 
 impl Seen {
-    fn take(&mut self, log: &OpenLog) {
+    fn take(&mut self, log: &mut OpenLog) {
         let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text.to_string());
-        for news in log.take() {
+        for news in log.take_updates() {
             match news {
-                LogUpdate::Opened { place, .. } => self.place = Some(place),
+                LogUpdate::Opened { origin, .. } => self.place = Some(origin),
                 LogUpdate::Lines(lines) => self.lines.extend(texts(lines)),
-                LogUpdate::Older { lines, rest } => {
+                LogUpdate::Older { lines, remaining } => {
                     self.older.extend(texts(lines));
-                    self.said.push(format!("older, rest: {rest:?}"));
+                    self.said.push(format!("older, remaining: {remaining:?}"));
                 }
                 LogUpdate::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
                 LogUpdate::Notice(text) => self.said.push(text.to_string()),
@@ -98,7 +98,7 @@ impl Seen {
         }
     }
 
-    async fn until(&mut self, log: &OpenLog, what: &str, done: impl Fn(&Self) -> bool) {
+    async fn until(&mut self, log: &mut OpenLog, what: &str, done: impl Fn(&Self) -> bool) {
         let end = Instant::now() + PATIENCE;
         loop {
             self.take(log);
@@ -125,17 +125,17 @@ async fn files_come_first_and_are_followed() {
     node.append("0.log", "2026-03-02T09:00:00Z stdout F one\n");
     let (api, kubelet) = none();
     let reader = node.reader(api, kubelet);
-    let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
-    seen.until(&log, "the first line", |s| s.lines == ["one"]).await;
+    let (mut log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
+    seen.until(&mut log, "the first line", |s| s.lines == ["one"]).await;
     assert_eq!(seen.place, Some(LogOrigin::File("/var/log/pods/shop_web_u1/app/0.log".into())));
     node.append("0.log", "2026-03-02T09:00:01Z stderr F two\n");
-    seen.until(&log, "the second", |s| s.lines == ["one", "two"]).await;
+    seen.until(&mut log, "the second", |s| s.lines == ["one", "two"]).await;
     node.append("1.log", "2026-03-02T09:00:02Z stdout F three\n");
-    seen.until(&log, "the next run", |s| s.lines.len() == 3 && s.said == ["restarted Some(1)"]).await;
-    let (log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
-    seen.until(&log, "the run before", |s| s.lines == ["one", "two"]).await;
-    log.older();
-    seen.until(&log, "that there is no more", |s| s.said == ["older, rest: None"]).await;
+    seen.until(&mut log, "the next run", |s| s.lines.len() == 3 && s.said == ["restarted Some(1)"]).await;
+    let (mut log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
+    seen.until(&mut log, "the run before", |s| s.lines == ["one", "two"]).await;
+    log.request_older();
+    seen.until(&mut log, "that there is no more", |s| s.said == ["older, remaining: None"]).await;
 }
 
 #[tokio::test]
@@ -143,23 +143,24 @@ async fn a_missing_log_is_reported_and_read_once_it_exists() {
     let node = Node::new("nowhere");
     let (api, kubelet) = none();
     let reader = node.reader(api, kubelet);
-    let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
-    seen.until(&log, "why not", |s| s.nowhere.len() == 3).await;
-    assert!(seen.nowhere[0].starts_with("/var/log/pods/shop_web_u1/app: no log is there"), "{:?}", seen.nowhere);
+    let (mut log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
+    seen.until(&mut log, "why not", |s| s.nowhere.len() == 3).await;
+    assert!(seen.nowhere[0].starts_with("/var/log/pods/shop_web_u1/app: no log file"), "{:?}", seen.nowhere);
     assert_eq!(seen.nowhere[1..], ["no credential", "no kubelet"]);
     node.append("0.log", "2026-03-02T09:00:00Z stdout F at last\n");
-    seen.until(&log, "the line", |s| s.lines == ["at last"]).await;
+    seen.until(&mut log, "the line", |s| s.lines == ["at last"]).await;
     std::fs::create_dir_all(node.0.join("data")).unwrap();
     std::fs::rename(node.0.join("var/log/pods"), node.0.join("data/pods")).unwrap();
-    let elsewhere = reader
+    let mut elsewhere = reader
         .clone()
-        .places(LogDirs { pods: "/data/pods".into(), ..LogDirs::default() })
+        .with_dirs(LogDirs { pods: "/data/pods".into(), ..LogDirs::default() })
         .open(request(Instance::Current));
     let mut seen = Seen::default();
-    seen.until(&elsewhere, "the line", |s| s.lines == ["at last"]).await;
+    seen.until(&mut elsewhere, "the line", |s| s.lines == ["at last"]).await;
     let odd = LogRequest { container: "../../../../etc".into(), ..request(Instance::Current) };
-    let (log, mut seen) = (reader.open(odd), Seen::default());
-    seen.until(&log, "a refusal", |s| s.nowhere == ["a name of it is none that a container can have"]).await;
+    let (mut log, mut seen) = (reader.open(odd), Seen::default());
+    seen.until(&mut log, "a refusal", |s| s.nowhere == ["invalid name: empty, `.`, `..`, or with a slash or NUL"])
+        .await;
 }
 
 #[tokio::test]
@@ -169,22 +170,22 @@ async fn the_api_server_serves_what_files_do_not() {
     let lines: String = (0..2500).map(|i| served(i, &format!("line {i}"))).collect();
     fake.state().logs.insert(LOG.into(), lines);
     let reader = node.reader(Ok(node.access(&fake.kubeconfig("token: t0"))), Err("no kubelet".into()));
-    let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
-    seen.until(&log, "the last lines", |s| s.lines.len() == 2000).await;
+    let (mut log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
+    seen.until(&mut log, "the last lines", |s| s.lines.len() == 2000).await;
     assert_eq!((seen.lines[0].as_str(), seen.lines[1999].as_str()), ("line 500", "line 2499"));
     assert_eq!(seen.place, Some(LogOrigin::Api(fake.url().into())));
-    seen.until(&log, "the end of what was there, though the log goes on", |s| s.ends == [2000]).await;
+    seen.until(&mut log, "the end of what was there, though the log goes on", |s| s.ends == [2000]).await;
     fake.state().logs.get_mut(LOG).unwrap().push_str(&served(2499, "what came later"));
-    seen.until(&log, "what is followed", |s| s.lines.last().is_some_and(|l| l == "what came later")).await;
-    log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, rest: None"]).await;
+    seen.until(&mut log, "what is followed", |s| s.lines.last().is_some_and(|l| l == "what came later")).await;
+    log.request_older();
+    seen.until(&mut log, "older lines", |s| s.said == ["older, remaining: None"]).await;
     assert_eq!((seen.older.len(), seen.older[499].as_str()), (500, "line 499"));
     // The stream ends, like when the container exits; lines of the same second are reported once.
     let all = fake.state().logs.remove(LOG).unwrap();
-    seen.until(&log, "the end of the stream", |s| s.said.len() == 2).await;
-    assert!(seen.said[1].starts_with("the stream ended"), "{:?}", seen.said);
+    seen.until(&mut log, "the end of the stream", |s| s.said.len() == 2).await;
+    assert!(seen.said[1].starts_with("the server closed the stream"), "{:?}", seen.said);
     fake.state().logs.insert(LOG.into(), all + &served(2500, "of the next run"));
-    seen.until(&log, "the next run", |s| s.lines.last().is_some_and(|l| l == "of the next run")).await;
+    seen.until(&mut log, "the next run", |s| s.lines.last().is_some_and(|l| l == "of the next run")).await;
     assert_eq!(seen.lines.len(), 2002, "{:?}", &seen.lines[1998..]);
     let asked = fake.state().asked.clone();
     assert!(
@@ -195,7 +196,7 @@ async fn the_api_server_serves_what_files_do_not() {
     // After the deletion of its pod the log is complete and is not requested again.
     fake.state().logs.remove(LOG);
     fake.state().deleted.insert("shop/web".into());
-    seen.until(&log, "that it is over", |s| s.said.iter().any(|said| said.starts_with("over: "))).await;
+    seen.until(&mut log, "that it is over", |s| s.said.iter().any(|said| said.starts_with("over: "))).await;
     let over = seen.said.last().unwrap();
     assert!(over.contains("404") && over.contains("not found"), "{over}");
     drop(log);
@@ -208,10 +209,11 @@ async fn of_a_long_log_the_server_returns_the_end_and_the_omission_is_reported()
     let lines: String = (0..12_000).map(|i| served(i % 3600, &format!("line {i}"))).collect();
     fake.state().logs.insert(LOG.into(), lines);
     let reader = node.reader(Ok(node.access(&fake.kubeconfig("token: t0"))), Err("no kubelet".into()));
-    let (log, mut seen) = (reader.open(LogRequest { follow: false, ..request(Instance::Current) }), Seen::default());
-    seen.until(&log, "the last lines", |s| s.ends == [2000]).await;
-    log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, rest: Omitted"]).await;
+    let (mut log, mut seen) =
+        (reader.open(LogRequest { follow: false, ..request(Instance::Current) }), Seen::default());
+    seen.until(&mut log, "the last lines", |s| s.ends == [2000]).await;
+    log.request_older();
+    seen.until(&mut log, "older lines", |s| s.said == ["older, remaining: Omitted"]).await;
     assert_eq!((seen.older.len(), seen.older[0].as_str(), seen.older[7999].as_str()), (8000, "line 2000", "line 9999"));
 }
 
@@ -222,8 +224,8 @@ async fn a_refusal_of_the_api_server_is_reported_with_a_remedy() {
     fake.state().tokens.insert("t1".into(), "system:node:node-a".into());
     let nowhere = async |access: ApiAccess, instance| {
         let reader = node.reader(Ok(access), Err("no kubelet".into()));
-        let (log, mut seen) = (reader.open(request(instance)), Seen::default());
-        seen.until(&log, "why not", |s| !s.nowhere.is_empty()).await;
+        let (mut log, mut seen) = (reader.open(request(instance)), Seen::default());
+        seen.until(&mut log, "why not", |s| !s.nowhere.is_empty()).await;
         seen.nowhere.remove(1)
     };
     let own = nowhere(node.access(&fake.kubeconfig("token: t1")), Instance::Current).await;
@@ -261,13 +263,13 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
     // The next request returns the last second again, and newer lines.
     fake.replies(PAGE, [Reply::Page(first.into()), Reply::Page((served(1, "two") + &served(2, "three")).into())]);
     let reader = node.reader(Err("no credential".into()), Ok(client));
-    let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
-    seen.until(&log, "the third line", |s| s.lines == ["one", "two", "three"]).await;
+    let (mut log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
+    seen.until(&mut log, "the third line", |s| s.lines == ["one", "two", "three"]).await;
     assert_eq!(seen.place, Some(LogOrigin::Kubelet(fake.address.to_string().into())));
     assert!(fake.asked().iter().all(|a| a.method == "GET" && a.path == PAGE));
     drop(log);
-    let (log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
-    seen.until(&log, "the run before", |s| s.lines == ["two", "three"]).await;
+    let (mut log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
+    seen.until(&mut log, "the run before", |s| s.lines == ["two", "three"]).await;
 }
 
 #[tokio::test]
@@ -291,8 +293,8 @@ async fn refusals_and_timeouts_of_the_kubelet_are_reported() {
         fake.replies(PAGE, [reply]);
         let quick = client.clone().with_deadline(Duration::from_millis(300));
         let reader = node.reader(Err("no credential".into()), Ok(quick));
-        let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
-        seen.until(&log, says, |s| !s.nowhere.is_empty()).await;
+        let (mut log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
+        seen.until(&mut log, says, |s| !s.nowhere.is_empty()).await;
         assert!(seen.nowhere[2].contains(says), "{:?}", seen.nowhere);
     }
 }

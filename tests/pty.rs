@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kpodtrace::container_log::{LogCommand, LogUpdate};
+use kpodtrace::container_log::{LogCommand, LogStream, LogUpdate};
 use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
@@ -195,7 +195,7 @@ fn keys_and_sizes() {
     s.press(":runb\t\r");
     s.wait_for("CAUSE");
     s.press("1L");
-    s.wait_for("the recording has no line of it");
+    s.wait_for("log not in this recording");
     s.press("\x1b");
     s.wait_for("NAMESPACE/POD");
     s.press("1p");
@@ -558,12 +558,12 @@ fn child_that_shows_a_log() {
         fn log(&mut self, ask: LogCommand) {
             match ask {
                 LogCommand::Open(request) => self.open = Some(self.logs.open(*request)),
-                LogCommand::Older => self.open.iter().for_each(OpenLog::older),
+                LogCommand::Older => self.open.iter_mut().for_each(LogStream::request_older),
                 LogCommand::Close => self.open = None,
             }
         }
         fn log_news(&mut self) -> Vec<LogUpdate> {
-            self.open.as_ref().map(OpenLog::take).unwrap_or_default()
+            self.open.as_mut().map(LogStream::take_updates).unwrap_or_default()
         }
     }
     let mut model = Model::default();

@@ -186,20 +186,20 @@ fn with_log(app: &mut App) {
     press(app, "/crashloop-exit1/exit1\nL");
     let at = |second: i64| Time::from_timestamp(1_796_000_000 + second, 0);
     let line = |second, stream, text: &str| LogLine { at: at(second), stream, text: text.into() };
-    let place = LogOrigin::File(
+    let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/3.log".into(),
     );
-    app.log_news(LogUpdate::Opened { place, restart: Some(3), older: true });
+    app.log_news(LogUpdate::Opened { origin, restart: Some(3), has_older: true });
     let all = (0..60).map(|i| match i % 7 {
         3 => line(i, Stream::Err, "error: no such table: orders"),
         5 => line(i, Stream::Out, "    at com.example.shop.orders.OrderRepository.findAll(OrderRepository.java:117) ~[orders-1.4.2.jar!/:1.4.2], called by com.example.shop.orders.OrderService"),
         _ => line(i, Stream::Out, &format!("GET /orders/{i} 200")),
     });
     app.log_news(LogUpdate::Lines(all.collect()));
-    let place = LogOrigin::File(
+    let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/4.log".into(),
     );
-    app.log_news(LogUpdate::Restarted { restart: Some(4), place });
+    app.log_news(LogUpdate::Restarted { restart: Some(4), origin });
     app.log_news(LogUpdate::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::progress::StatusLine;
 use super::{Failure, out};
 use crate::cli::Input;
-use crate::container_log::{LogCommand, LogUpdate};
+use crate::container_log::{LogCommand, LogStream, LogUpdate};
 use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
@@ -107,14 +107,14 @@ impl LiveSession {
     pub fn handle_log(&mut self, ask: LogCommand) {
         match ask {
             LogCommand::Open(request) => self.open_log = Some(self.logs.open(*request)),
-            LogCommand::Older => self.open_log.iter().for_each(OpenLog::older),
+            LogCommand::Older => self.open_log.iter_mut().for_each(LogStream::request_older),
             LogCommand::Close => self.open_log = None,
         }
     }
 
     /// Updates of the container log since the last call.
     pub fn log_news(&mut self) -> Vec<LogUpdate> {
-        self.open_log.as_ref().map(OpenLog::take).unwrap_or_default()
+        self.open_log.as_mut().map(LogStream::take_updates).unwrap_or_default()
     }
 
     /// Waits until each source has responded or failed, at most for `limit`, and shows the pending sources on a terminal.

@@ -1,48 +1,49 @@
-//! Owns `kpodtrace logs`: which container is meant, and its lines on standard output.
-//! It must not print a line that was not made safe, nor mix what it says itself with what a container wrote.
+//! `kpodtrace logs`: prints the log of one container on standard output, and notices on standard error.
 
 use std::thread;
 use std::time::Duration;
 
-use super::log_print::{Printing, Step};
+use super::log_print::{LogPrinter, PrintStep};
 use super::{Failure, Outcome, live, out, runbook, session};
 use crate::cli::{Input, LogsArgs};
-use crate::container_log::{Instance, LogLine, LogRequest, LogUpdate};
-use crate::observe::OpenLog;
+use crate::container_log::{Instance, LogLine, LogRequest, LogStream};
 use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
 use crate::text::Text;
 use crate::view::{LogChoice, NodeView, SubjectName, first_choice, log_choices, log_commands, log_request};
 
-/// Between two looks at what has come.
-const EVERY: Duration = Duration::from_millis(50);
+/// Period at which updates are taken.
+const POLL: Duration = Duration::from_millis(50);
 
 pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
     if input.from.is_some() {
         if args.follow {
-            return Err(Failure::usage("--follow with --from: a recording has its end", "leave --follow away"));
+            return Err(Failure::usage(
+                "--follow does not work with --from: a recording gets no new lines",
+                "omit --follow",
+            ));
         }
         let moment = session::requested_view(input)?;
-        let (request, choice) = asked(&moment, args)?;
+        let (request, choice) = select(&moment, args)?;
         let mut log = RecordedLog::new(request.clone());
-        log.look(&moment);
-        return Log { args, request, choice }.print(|| log.take(), || {});
+        log.advance(&moment);
+        return LogOutput { args, request, choice }.print(&mut log);
     }
     let mut observed = live::observe(input, runbook::own(input)?)?;
     let moment = observed.moment();
     if !live::sees_pods(&moment) {
         return Err(live::blind(&moment));
     }
-    let (request, choice) = asked(&moment, args)?;
-    // The log alone is read from here on: the sources end when nobody receives.
+    let (request, choice) = select(&moment, args)?;
+    // From here on only the log is read: dropping the receiver stops the sources.
     let logs = observed.logs;
     drop(observed.model);
-    let log = logs.open(request.clone());
-    Log { args, request, choice }.print(|| log.take(), || OpenLog::older(&log))
+    let mut log = logs.open(request.clone());
+    LogOutput { args, request, choice }.print(&mut log)
 }
 
-/// The log that is meant.
-fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
+/// The pod and container that the arguments name.
+fn select(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
     let (namespace, name) = match SubjectName::parse(&args.pod) {
         SubjectName::Pod(namespace, name) => (Some(namespace), name),
         SubjectName::Name(name) | SubjectName::Node(name) => (None, name),
@@ -55,16 +56,16 @@ fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), 
         [placed] => placed,
         [] => {
             return Err(Failure::unseen(
-                format!("{}: no pod of that name is here", args.pod),
-                "kpodtrace pods lists them",
+                format!("no pod {} on this node", args.pod),
+                "list the pods with: kpodtrace pods",
             ));
         }
         several => {
             let names: Vec<String> =
                 several.iter().map(|p| format!("{}/{}", p.facts.namespace, p.facts.name)).collect();
             return Err(Failure::usage(
-                format!("{}: several pods have that name", args.pod),
-                format!("one of {}", names.join(", ")),
+                format!("several pods are named {}", args.pod),
+                format!("use one of {}", names.join(", ")),
             ));
         }
     };
@@ -79,45 +80,44 @@ fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), 
         None => {
             let names: Vec<&str> = choices.iter().map(|c| c.name.as_str()).collect();
             let what = match &args.container {
-                Some(name) => format!("{}: it has no container {name}", args.pod),
-                None => format!("{}: no source names a container of it", args.pod),
+                Some(name) => format!("pod {} has no container {name}", args.pod),
+                None => format!("pod {}: no source reports a container", args.pod),
             };
-            Err(Failure::usage(what, format!("-c with one of {}", names.join(", "))))
+            Err(Failure::usage(what, format!("use -c with one of {}", names.join(", "))))
         }
     }
 }
 
-/// Where one log is printed.
-struct Log<'a> {
+/// The output of one log.
+struct LogOutput<'a> {
     args: &'a LogsArgs,
     request: LogRequest,
     choice: LogChoice,
 }
 
-impl Log<'_> {
-    /// Prints what `take` brings, until all was told; `ask` asks for older lines.
-    fn print(&self, mut take: impl FnMut() -> Vec<LogUpdate>, ask: impl Fn()) -> Result<Outcome, Failure> {
-        let mut printing = Printing::new(self.args.follow, self.args.tail);
+impl LogOutput<'_> {
+    /// Prints a log to its end, or until interrupted with `--follow`.
+    fn print(&self, log: &mut dyn LogStream) -> Result<Outcome, Failure> {
+        let mut printer = LogPrinter::new(self.args.follow, self.args.tail);
         loop {
-            for step in take().into_iter().flat_map(|news| printing.news(news)) {
+            for step in log.take_updates().into_iter().flat_map(|update| printer.apply(update)) {
                 match step {
-                    Step::Place(place) => {
-                        out::note(&format!("{} of {}: {place}", self.choice.name.one_line(), self.args.pod));
+                    PrintStep::Origin(origin) => {
+                        out::note(&format!("{} of {}: {origin}", self.choice.name.one_line(), self.args.pod));
                     }
-                    Step::Print(lines) => out::text(&text(&lines, self.args.timestamps))?,
-                    Step::Note(text) => out::note(&text),
-                    Step::AskOlder => ask(),
-                    Step::End => return Ok(Outcome::Done),
-                    Step::Fail(why) => return Err(self.nowhere(&why)),
+                    PrintStep::Print(lines) => out::text(&text(&lines, self.args.timestamps))?,
+                    PrintStep::Note(text) => out::note(&text),
+                    PrintStep::RequestOlder => log.request_older(),
+                    PrintStep::Done => return Ok(Outcome::Done),
+                    PrintStep::Fail(why) => return Err(self.unavailable(&why)),
                 }
             }
-            thread::sleep(EVERY);
+            thread::sleep(POLL);
         }
     }
 
-    fn nowhere(&self, why: &[Text]) -> Failure {
-        let mut what =
-            format!("the log of {} of {} cannot be read from here", self.choice.name.one_line(), self.args.pod);
+    fn unavailable(&self, why: &[Text]) -> Failure {
+        let mut what = format!("log of {} of {} not available", self.choice.name.one_line(), self.args.pod);
         for why in why {
             what.push_str(&format!("\n  {}", why.one_line()));
         }

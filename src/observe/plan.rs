@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, PortProof, Root, Tried};
+use super::discover::{Credential, Discovered, Env, Host, KubeletPlace, LogPlan, PortProof, Root, SearchStep};
 use crate::observation::Budget;
 use crate::trust::{KnownFile, Owners};
 
@@ -38,19 +38,19 @@ pub struct Plan {
     /// The machine.
     pub host: Host,
     /// Node name.
-    pub node: Found<String>,
+    pub node: Discovered<String>,
     /// Socket of the runtime.
-    pub cri: Found<KnownFile>,
+    pub cri: Discovered<KnownFile>,
     /// Credential for API server and kubelet.
-    pub credential: Found<Credential>,
+    pub credential: Discovered<Credential>,
     /// Context of the kubeconfig, instead of its current one.
     pub context: Option<String>,
     /// Where the kubelet is.
-    pub kubelet: Found<KubeletPlace>,
+    pub kubelet: Discovered<KubeletPlace>,
     /// The kubelet's log.
-    pub kubelet_log: Found<LogPlan>,
+    pub kubelet_log: Discovered<LogPlan>,
     /// The runtime's log.
-    pub runtime_log: Found<LogPlan>,
+    pub runtime_log: Discovered<LogPlan>,
     /// The kubelet's serving certificate, or that of its CA, if the user named one.
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
@@ -63,7 +63,7 @@ pub struct Plan {
 pub const CREDENTIAL: &str = "credential";
 
 /// One search: its object, the result as text, and what was tried.
-pub type SearchResult<'a> = (&'static str, Option<String>, &'a [Tried]);
+pub type SearchResult<'a> = (&'static str, Option<String>, &'a [SearchStep]);
 
 impl Plan {
     /// Searches the node. Blocks, for each file up to a short deadline.

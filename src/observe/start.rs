@@ -14,7 +14,7 @@ use super::identity::KubeletIdentity;
 use super::kubelet::{
     ConfigzSource, HealthSource, KubeletClient, KubeletEndpoint, KubeletTrust, MetricsSource, Pem, PodsSource,
 };
-use super::logs::{LastWords, LogSource};
+use super::logs::{LastOutput, LogSource};
 use super::machine::{MachinePlan, MachineSource};
 use super::plan::Plan;
 use super::{
@@ -62,7 +62,7 @@ pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
     let kubelet = set.kubelet_sources(plan);
     let plugin = api.as_ref().map(ApiAccess::plugin_run).unwrap_or_default();
     let logs = LogReader::new(runtime.handle().clone(), plan.host.root().clone(), api, kubelet);
-    let logs = logs.places(places(plan));
+    let logs = logs.with_dirs(places(plan));
     set.logs(plan);
     set.machine(plan);
     let sources = std::mem::take(&mut set.sources);
@@ -125,7 +125,7 @@ impl SourceSet<'_> {
             Some(endpoint) => {
                 let (exits, received) = exit_channel();
                 self.add(Source::Cri, CriSource::new(endpoint.clone()).with_exit_updates(exits));
-                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), received));
+                self.add(Source::ContainerLog, LastOutput::new(plan.host.root().clone(), places(plan), received));
                 self.add(Source::Pulls, PullsSource::new(endpoint.clone()));
             }
             None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {

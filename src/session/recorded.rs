@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::playback::{Playback, PlaybackItem};
 use super::{LogFile, RecordedLog, SessionError};
-use crate::container_log::{LogCommand, LogUpdate};
+use crate::container_log::{LogCommand, LogStream, LogUpdate};
 use crate::diagnose::DiagnosisCache;
 use crate::model::Model;
 use crate::observation::{Stamp, Time};
@@ -319,7 +319,7 @@ impl RecordedSession {
         self.model.set_node_name(self.playback.node().clone());
         let moment = NodeView::new(self.model.snapshot(), &mut self.rounds, self.now);
         self.deadline = moment.next_change();
-        self.log.iter_mut().for_each(|log| log.look(&moment));
+        self.log.iter_mut().for_each(|log| log.advance(&moment));
         moment
     }
 
@@ -333,18 +333,17 @@ impl RecordedSession {
         match ask {
             LogCommand::Open(request) => {
                 let mut log = RecordedLog::new(*request);
-                log.look(&self.moment());
+                log.advance(&self.moment());
                 self.log = Some(log);
             }
-            // All lines of a recording are sent at once.
-            LogCommand::Older => {}
+            LogCommand::Older => self.log.iter_mut().for_each(LogStream::request_older),
             LogCommand::Close => self.log = None,
         }
     }
 
     /// Updates of the container log since the last call.
     pub fn log_news(&mut self) -> Vec<LogUpdate> {
-        self.log.as_mut().map(RecordedLog::take).unwrap_or_default()
+        self.log.as_mut().map(LogStream::take_updates).unwrap_or_default()
     }
 }
 

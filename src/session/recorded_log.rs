@@ -1,27 +1,26 @@
-//! Owns the log of a container as a recording has it: the lines that were observed, no more.
-//! It must not make up what was not observed, nor take a line for one of a certain run.
+//! The log of a container in a recording: only the lines that were observed, without their run.
 
-use crate::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogUpdate, Stream};
+use crate::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogStream, LogUpdate, Stream};
 use crate::observation::Source;
 use crate::view::NodeView;
 
-/// A log that is looked at while a recording plays.
+/// An open log of a recording.
 #[derive(Debug)]
 pub struct RecordedLog {
     request: LogRequest,
-    /// What was told; None before anything was.
-    told: Option<Vec<LogLine>>,
-    news: Vec<LogUpdate>,
+    /// The lines delivered; None before the first update.
+    delivered: Option<Vec<LogLine>>,
+    updates: Vec<LogUpdate>,
 }
 
 impl RecordedLog {
-    /// The log that is asked for.
+    /// Opens this log.
     pub fn new(request: LogRequest) -> Self {
-        Self { request, told: None, news: Vec::new() }
+        Self { request, delivered: None, updates: Vec::new() }
     }
 
-    /// Takes a moment in.
-    pub fn look(&mut self, moment: &NodeView) {
+    /// Delivers the lines of the recording at this instant.
+    pub fn advance(&mut self, moment: &NodeView) {
         let request = &self.request;
         let placed = moment.pod(&request.uid);
         let of_it = placed.iter().flat_map(|placed| placed.facts.log_lines());
@@ -30,33 +29,36 @@ impl RecordedLog {
             .filter(|_| request.instance == Instance::Current)
             .map(|l| LogLine { at: Some(l.at), stream: Stream::Unknown, text: l.text.text() })
             .collect();
-        let more = match &self.told {
-            Some(told) if *told == lines => return,
-            Some(told) if !told.is_empty() => lines.strip_prefix(told.as_slice()),
+        let more = match &self.delivered {
+            Some(delivered) if *delivered == lines => return,
+            Some(delivered) if !delivered.is_empty() => lines.strip_prefix(delivered.as_slice()),
             _ => None,
         };
         match more {
-            Some(more) => self.news.push(LogUpdate::Lines(more.to_vec())),
+            Some(more) => self.updates.push(LogUpdate::Lines(more.to_vec())),
             None if lines.is_empty() => {
                 let why = match request.instance {
-                    Instance::Current => {
-                        "the recording has no line of it: only the last words of a container that ended badly are recorded"
-                    }
-                    Instance::Previous => "the recording does not tell the runs of a container apart",
+                    Instance::Current => "log not in this recording (only the last lines of failed containers are)",
+                    Instance::Previous => "the recording does not distinguish current and previous logs",
                 };
-                self.news.push(LogUpdate::Unavailable(vec![why.into()]));
+                self.updates.push(LogUpdate::Unavailable(vec![why.into()]));
             }
             None => {
-                self.news.push(LogUpdate::Opened { place: LogOrigin::Recording, restart: None, older: false });
-                self.news.extend([LogUpdate::Lines(lines.clone()), LogUpdate::CaughtUp]);
+                self.updates.push(LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older: false });
+                self.updates.extend([LogUpdate::Lines(lines.clone()), LogUpdate::CaughtUp]);
             }
         }
-        self.told = Some(lines);
+        self.delivered = Some(lines);
+    }
+}
+
+impl LogStream for RecordedLog {
+    fn take_updates(&mut self) -> Vec<LogUpdate> {
+        std::mem::take(&mut self.updates)
     }
 
-    /// What is new since this was last called.
-    pub fn take(&mut self) -> Vec<LogUpdate> {
-        std::mem::take(&mut self.news)
+    fn request_older(&mut self) {
+        // The first update has all lines of the recording.
     }
 }
 
@@ -73,13 +75,13 @@ mod tests {
         node.report(Source::ContainerLog, Fact::LogRecord(Box::new(entry)));
     }
 
-    fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
-        log.look(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
-        log.take()
+    fn updates(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
+        log.advance(&NodeView::new(node.snapshot(), &mut DiagnosisCache::default(), node.at));
+        log.take_updates()
     }
 
     #[test]
-    fn what_was_observed_is_told_once_and_nothing_else() {
+    fn observed_lines_are_delivered_once() {
         let mut node = Node::new();
         let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"},
             "spec": {"nodeName": "w", "containers": [{"name": "app"}]}});
@@ -93,21 +95,21 @@ mod tests {
             follow: true,
         };
         let mut log = RecordedLog::new(request(Instance::Current));
-        assert!(matches!(look(&mut log, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
-        assert!(look(&mut log, &mut node).is_empty(), "once");
+        assert!(matches!(updates(&mut log, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
+        assert!(updates(&mut log, &mut node).is_empty(), "once");
         say(&mut node, "app", "panic: one");
         say(&mut node, "other", "not of this container");
-        let news = look(&mut log, &mut node);
-        let [LogUpdate::Opened { place: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
-            news.as_slice()
+        let new = updates(&mut log, &mut node);
+        let [LogUpdate::Opened { origin: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
+            new.as_slice()
         else {
-            panic!("{news:?}")
+            panic!("{new:?}")
         };
         assert_eq!(lines.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["panic: one"]);
         say(&mut node, "app", "two");
-        let news = look(&mut log, &mut node);
-        assert!(matches!(news.as_slice(), [LogUpdate::Lines(lines)] if lines[0].text == "two"), "{news:?}");
+        let new = updates(&mut log, &mut node);
+        assert!(matches!(new.as_slice(), [LogUpdate::Lines(lines)] if lines[0].text == "two"), "{new:?}");
         let mut before = RecordedLog::new(request(Instance::Previous));
-        assert!(matches!(look(&mut before, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
+        assert!(matches!(updates(&mut before, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
     }
 }

@@ -1,20 +1,20 @@
-//! Why a path is not believed, in words that name the component at fault.
+//! Why a path is not trusted, with the component at fault.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A component of a path that somebody other than root can change, or a place where workloads write.
+/// A path component that a user other than root can change, or to which workloads write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distrust {
     /// The component at fault.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub reason: Reason,
+    pub reason: DistrustReason,
 }
 
 /// What is wrong with a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum DistrustReason {
     /// Its owner is this user, who is neither root nor the user that runs the program.
     Owner(u32),
     /// Every user can write to it.
@@ -37,14 +37,16 @@ impl fmt::Display for Distrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match self.reason {
-            Reason::Owner(uid) => write!(f, "not trusted: {path} is owned by uid {uid}"),
-            Reason::WritableByAll => write!(f, "not trusted: {path} is writable by every user"),
-            Reason::WritableByGroup(gid) => write!(f, "not trusted: {path} is writable by group {gid}"),
-            Reason::WritableByList => write!(f, "not trusted: {path} has an access control list with write access"),
-            Reason::HardLink => write!(f, "not trusted: {path} is a hard link in a directory of every user"),
-            Reason::WorkloadPlace => write!(f, "not trusted: {path} is in pod volumes or container storage"),
-            Reason::UserFileSystem => write!(f, "not trusted: {path} is on a FUSE file system"),
-            Reason::LinkLeavesFolder => write!(f, "not followed: {path} is a link out of the folder"),
+            DistrustReason::Owner(uid) => write!(f, "not trusted: {path} is owned by uid {uid}"),
+            DistrustReason::WritableByAll => write!(f, "not trusted: {path} is writable by every user"),
+            DistrustReason::WritableByGroup(gid) => write!(f, "not trusted: {path} is writable by group {gid}"),
+            DistrustReason::WritableByList => {
+                write!(f, "not trusted: {path} has an access control list with write access")
+            }
+            DistrustReason::HardLink => write!(f, "not trusted: {path} is a hard link in a directory of every user"),
+            DistrustReason::WorkloadPlace => write!(f, "not trusted: {path} is in pod volumes or container storage"),
+            DistrustReason::UserFileSystem => write!(f, "not trusted: {path} is on a FUSE file system"),
+            DistrustReason::LinkLeavesFolder => write!(f, "not followed: {path} is a link out of the folder"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A file with the way it became known, which decides what it must prove each time it is opened.
+//! A file and its origin, which decides what is verified each time it is opened.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Which files, directories, sockets and programs are believed: the rule of `docs/SECURITY.md`, applied to the opened file.
+//! Which files, directories, sockets and programs are trusted: the rule of `docs/SECURITY.md`, applied to the opened file.
 //! Processes and listening ports have their own proofs in `observe`.
 
 mod distrust;
@@ -10,7 +10,7 @@ mod program;
 mod tests;
 mod walk;
 
-pub use distrust::{Distrust, Reason};
+pub use distrust::{Distrust, DistrustReason};
 pub use file::{FileStamp, KnownFile, MAX_CREDENTIAL_FILE, distrust_of};
 pub use owners::Owners;
 pub use place::is_workload_place;

@@ -1,11 +1,11 @@
-//! Whose files are believed, and what permission bits give others write access.
+//! Owners whose files are trusted, and permission bits that give others write access.
 
 use std::os::fd::AsRawFd;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{FileType, Stat};
 
-use super::Reason;
+use super::DistrustReason;
 
 const STICKY: u32 = 0o1000;
 const GROUP_WRITE: u32 = 0o020;
@@ -51,24 +51,24 @@ impl Owners {
     ///
     /// A directory that others can write to passes if it is sticky: nobody but its owner can then rename or remove what
     /// root has put there, and every component is judged by its own owner.
-    pub(super) fn judge(self, entry: &Stat, fd: BorrowedFd<'_>, group_may_write: bool) -> Result<(), Reason> {
+    pub(super) fn judge(self, entry: &Stat, fd: BorrowedFd<'_>, group_may_write: bool) -> Result<(), DistrustReason> {
         if !self.trusts(entry.st_uid) {
-            return Err(Reason::Owner(entry.st_uid));
+            return Err(DistrustReason::Owner(entry.st_uid));
         }
         let kind = FileType::from_raw_mode(entry.st_mode);
-        // The mode of a link means nothing; whoever can replace it can write to its directory.
+        // The mode of a link has no effect; to replace it a user needs write access to its directory.
         if kind == FileType::Symlink || (kind == FileType::Directory && is_sticky(entry)) {
             return Ok(());
         }
         if entry.st_mode & OTHER_WRITE != 0 {
-            return Err(Reason::WritableByAll);
+            return Err(DistrustReason::WritableByAll);
         }
         if entry.st_mode & GROUP_WRITE != 0 && !group_may_write && kind != FileType::Socket {
             if entry.st_gid != 0 && !(entry.st_gid == self.own && self.own == entry.st_uid) {
-                return Err(Reason::WritableByGroup(entry.st_gid));
+                return Err(DistrustReason::WritableByGroup(entry.st_gid));
             }
             if others_in_list(fd) {
-                return Err(Reason::WritableByList);
+                return Err(DistrustReason::WritableByList);
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Places where workloads write, whoever owns the files there.
+//! Directories to which workloads write, regardless of the owner of the files.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Component, Path};

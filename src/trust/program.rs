@@ -1,4 +1,4 @@
-//! Programs that are run as root: found in fixed directories, never through the PATH of whoever started us.
+//! Programs that run as root: found in fixed directories, never through the inherited PATH.
 
 use std::io;
 use std::path::{Path, PathBuf};

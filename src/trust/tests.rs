@@ -1,4 +1,4 @@
-//! The rule on real files, of this user and, as root, of an unprivileged one.
+//! The rule on real files, of this user and, as root, of an unprivileged user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -9,7 +9,7 @@ use super::*;
 /// A directory that goes away with the value.
 struct Dir(PathBuf);
 
-/// A user that nobody is: what an unprivileged twin owns.
+/// An unused user id: the owner of an unprivileged twin's files.
 const NOBODY: u32 = 65534;
 
 impl Dir {
@@ -35,7 +35,7 @@ impl Dir {
         symlink(to, self.0.join(at)).unwrap();
     }
 
-    fn read(&self, path: &str) -> Result<String, Reason> {
+    fn read(&self, path: &str) -> Result<String, DistrustReason> {
         let file = KnownFile::Discovered { root: self.0.clone(), path: Path::new("/").join(path) };
         file.text().map_err(|e| distrust_of(&e).unwrap_or_else(|| panic!("{path}: {e}")).reason)
     }
@@ -53,14 +53,14 @@ fn what_others_can_write_is_not_believed() {
     dir.write("etc/honest", 0o644);
     assert_eq!(dir.read("etc/honest"), Ok("text".into()));
     dir.write("etc/all", 0o646);
-    assert_eq!(dir.read("etc/all"), Err(Reason::WritableByAll));
+    assert_eq!(dir.read("etc/all"), Err(DistrustReason::WritableByAll));
     dir.write("open/file", 0o644);
     dir.mode(Path::new("open"), 0o777);
-    assert_eq!(dir.read("open/file"), Err(Reason::WritableByAll));
+    assert_eq!(dir.read("open/file"), Err(DistrustReason::WritableByAll));
     dir.mode(Path::new("open"), 0o1777);
     assert_eq!(dir.read("open/file"), Ok("text".into()), "sticky, and the file is ours");
     fs::hard_link(dir.0.join("open/file"), dir.0.join("open/second")).unwrap();
-    assert_eq!(dir.read("open/file"), Err(Reason::HardLink));
+    assert_eq!(dir.read("open/file"), Err(DistrustReason::HardLink));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_folder_of_the_users_is_not_left_by_links() {
     let open = |name: &str| resolve(&dir.0.join("in"), Path::new(name), Policy::Inside).and_then(|r| r.open());
     assert!(open("a").is_ok() && open("b").is_ok());
     for name in ["up", "absolute", "../secret"] {
-        assert_eq!(distrust_of(&open(name).unwrap_err()).unwrap().reason, Reason::LinkLeavesFolder, "{name}");
+        assert_eq!(distrust_of(&open(name).unwrap_err()).unwrap().reason, DistrustReason::LinkLeavesFolder, "{name}");
     }
 }
 
@@ -103,8 +103,8 @@ fn workload_places_are_refused_whoever_owns_them() {
     dir.write("var/lib/kubelet/pods/u/volumes/v/kubeconfig", 0o600);
     dir.write("var/lib/kubelet/kubeconfig", 0o600);
     dir.link("/var/lib/kubelet/pods/u/volumes/v/kubeconfig", "var/lib/kubelet/linked");
-    assert_eq!(dir.read("var/lib/kubelet/pods/u/volumes/v/kubeconfig"), Err(Reason::WorkloadPlace));
-    assert_eq!(dir.read("var/lib/kubelet/linked"), Err(Reason::WorkloadPlace));
+    assert_eq!(dir.read("var/lib/kubelet/pods/u/volumes/v/kubeconfig"), Err(DistrustReason::WorkloadPlace));
+    assert_eq!(dir.read("var/lib/kubelet/linked"), Err(DistrustReason::WorkloadPlace));
     assert_eq!(dir.read("var/lib/kubelet/kubeconfig"), Ok("text".into()));
 }
 
@@ -158,27 +158,27 @@ fn what_an_unprivileged_user_owns_is_not_believed_by_root() {
         let path = dir.write("file", 0o644);
         let file = KnownFile::Named(path);
         let reason = file.distrust(other).unwrap().unwrap().reason;
-        assert_eq!(reason, Reason::Owner(Owners::of_process_uid()));
+        assert_eq!(reason, DistrustReason::Owner(Owners::of_process_uid()));
         return;
     }
     let dir = Dir::new("twin");
     let give = |path: &str| chown(dir.0.join(path), Some(NOBODY), Some(NOBODY)).unwrap();
     dir.write("home/config", 0o644);
     give("home/config");
-    assert_eq!(dir.read("home/config"), Err(Reason::Owner(NOBODY)), "the file is the twin's");
+    assert_eq!(dir.read("home/config"), Err(DistrustReason::Owner(NOBODY)), "the file is the twin's");
     dir.write("home2/config", 0o644);
     give("home2");
-    assert_eq!(dir.read("home2/config"), Err(Reason::Owner(NOBODY)), "the directory is the twin's");
+    assert_eq!(dir.read("home2/config"), Err(DistrustReason::Owner(NOBODY)), "the directory is the twin's");
     dir.write("tmp/config", 0o644);
     dir.mode(Path::new("tmp"), 0o1777);
     give("tmp/config");
-    assert_eq!(dir.read("tmp/config"), Err(Reason::Owner(NOBODY)), "sticky, but the file is the twin's");
+    assert_eq!(dir.read("tmp/config"), Err(DistrustReason::Owner(NOBODY)), "sticky, but the file is the twin's");
     dir.write("etc/real", 0o600);
     dir.link("/etc/real", "tmp/link");
     std::os::unix::fs::lchown(dir.0.join("tmp/link"), Some(NOBODY), Some(NOBODY)).unwrap();
-    assert_eq!(dir.read("tmp/link"), Err(Reason::Owner(NOBODY)), "the link is the twin's, the target root's");
+    assert_eq!(dir.read("tmp/link"), Err(DistrustReason::Owner(NOBODY)), "the link is the twin's, the target root's");
     dir.write("group/config", 0o644);
     chown(dir.0.join("group"), Some(0), Some(NOBODY)).unwrap();
     dir.mode(Path::new("group"), 0o775);
-    assert_eq!(dir.read("group/config"), Err(Reason::WritableByGroup(NOBODY)));
+    assert_eq!(dir.read("group/config"), Err(DistrustReason::WritableByGroup(NOBODY)));
 }

@@ -1,4 +1,4 @@
-//! Resolves a path component by component, judging each one that it opens; no component is looked up twice.
+//! Resolves a path component by component and checks each one on the opened descriptor.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use super::owners::is_sticky;
 use super::place::{is_workload_mount, is_workload_place};
-use super::{Distrust, Owners, Reason};
+use super::{Distrust, DistrustReason, Owners};
 
 /// Most links on one path, as in the kernel (`MAXSYMLINKS`, include/linux/namei.h).
 const MAX_LINKS: usize = 40;
@@ -46,7 +46,7 @@ pub struct Resolved {
 /// A [`Distrust`] inside of an [`io::Error`], or what the kernel says.
 pub fn resolve(root: &Path, path: &Path, policy: Policy) -> io::Result<Resolved> {
     let top = rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut dirs = vec![Entry { stat: rustix::fs::fstat(&top)?, fd: top, path: PathBuf::from("/") }];
+    let mut dirs = vec![DirEntry { stat: rustix::fs::fstat(&top)?, fd: top, path: PathBuf::from("/") }];
     let mut rest: VecDeque<OsString> = VecDeque::new();
     push(&mut rest, path);
     let mut links = 0;
@@ -55,7 +55,7 @@ pub fn resolve(root: &Path, path: &Path, policy: Policy) -> io::Result<Resolved>
             if dirs.len() > 1 {
                 dirs.pop();
             } else if policy == Policy::Inside {
-                return Err(Distrust { path: path.to_owned(), reason: Reason::LinkLeavesFolder }.into());
+                return Err(Distrust { path: path.to_owned(), reason: DistrustReason::LinkLeavesFolder }.into());
             }
             continue;
         }
@@ -77,13 +77,13 @@ pub fn resolve(root: &Path, path: &Path, policy: Policy) -> io::Result<Resolved>
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         if target.is_absolute() {
             if policy == Policy::Inside {
-                return Err(Distrust { path: entry.path, reason: Reason::LinkLeavesFolder }.into());
+                return Err(Distrust { path: entry.path, reason: DistrustReason::LinkLeavesFolder }.into());
             }
             dirs.truncate(1);
         }
         push(&mut rest, &target);
     }
-    let Some(Entry { fd, stat, path }) = dirs.pop() else { return Err(io::ErrorKind::NotFound.into()) };
+    let Some(DirEntry { fd, stat, path }) = dirs.pop() else { return Err(io::ErrorKind::NotFound.into()) };
     let resolved = Resolved { fd, stat, path };
     if let Policy::Trusted(_) = policy {
         resolved.judge_place()?;
@@ -103,19 +103,19 @@ fn push(rest: &mut VecDeque<OsString>, path: &Path) {
 }
 
 /// An opened component.
-struct Entry {
+struct DirEntry {
     fd: OwnedFd,
     stat: Stat,
     path: PathBuf,
 }
 
-impl Entry {
-    fn entry(&self, name: &OsStr) -> io::Result<Entry> {
+impl DirEntry {
+    fn entry(&self, name: &OsStr) -> io::Result<DirEntry> {
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), LOOK, Mode::empty())?;
-        Ok(Entry { stat: rustix::fs::fstat(&fd)?, fd, path: self.path.join(name) })
+        Ok(DirEntry { stat: rustix::fs::fstat(&fd)?, fd, path: self.path.join(name) })
     }
 
-    fn judge(&self, dir: &Entry, policy: Policy) -> Result<(), Distrust> {
+    fn judge(&self, dir: &DirEntry, policy: Policy) -> Result<(), Distrust> {
         let distrust = |reason| Distrust { path: self.path.clone(), reason };
         let (owners, group_may_write) = match policy {
             Policy::Trusted(owners) => (owners, false),
@@ -125,7 +125,7 @@ impl Entry {
         owners.judge(&self.stat, self.fd.as_fd(), group_may_write).map_err(distrust)?;
         let is_file = FileType::from_raw_mode(self.stat.st_mode) == FileType::RegularFile;
         if is_file && self.stat.st_nlink > 1 && is_sticky(&dir.stat) {
-            return Err(distrust(Reason::HardLink));
+            return Err(distrust(DistrustReason::HardLink));
         }
         Ok(())
     }
@@ -164,10 +164,10 @@ impl Resolved {
     fn judge_place(&self) -> Result<(), Distrust> {
         let distrust = |reason| Distrust { path: self.path.clone(), reason };
         if is_workload_place(&self.path) || is_workload_mount(&self.fd) {
-            return Err(distrust(Reason::WorkloadPlace));
+            return Err(distrust(DistrustReason::WorkloadPlace));
         }
         if rustix::fs::fstatfs(&self.fd).is_ok_and(|fs| fs.f_type as u64 == FUSE) {
-            return Err(distrust(Reason::UserFileSystem));
+            return Err(distrust(DistrustReason::UserFileSystem));
         }
         Ok(())
     }

@@ -199,7 +199,7 @@ impl App {
         }
         if let Some(log) = &mut self.log {
             let placed = moment.pod(log.key()).cloned();
-            log.show(placed.as_ref());
+            log.update_pod(placed.as_ref());
         }
         self.picture = Some(Picture::new(moment, title, &self.filter, self.sort));
         self.follow();
@@ -253,14 +253,14 @@ impl App {
 
     /// A log is open, and moves on; one that was opened in a picture that is kept still does until there is something to show.
     pub fn reads_log(&self) -> bool {
-        let shows_none = |log: &LogPane| log.lines.is_empty() && log.nowhere.is_empty();
+        let shows_none = |log: &LogPane| log.lines.is_empty() && log.unavailable.is_empty();
         self.log.as_ref().is_some_and(|log| !self.paused || shows_none(log))
     }
 
     /// Takes news of the open log in.
     pub fn log_news(&mut self, news: LogUpdate) {
         if let Some(log) = &mut self.log {
-            log.news(news);
+            log.apply(news);
         }
     }
 

@@ -82,16 +82,16 @@ impl App {
 
     pub(super) fn other_run(&mut self) {
         let Some(log) = &mut self.log else { return };
-        match log.other_run() {
+        match log.toggle_previous() {
             Some(ask) => self.asks.push(ask),
-            None => self.say("no run before this one is known".into(), true),
+            None => self.say("no previous run known".into(), true),
         }
     }
 
     pub(super) fn next_match(&mut self, before: bool) {
         let said = self.log.as_mut().and_then(|log| log.next_match(before));
         if let Some(said) = said {
-            self.say(said.into(), !said.starts_with("from"));
+            self.say(said.into(), !said.starts_with("continued"));
         }
     }
 
@@ -125,7 +125,7 @@ impl App {
 
     pub(super) fn turn(&mut self, down: bool) {
         if self.is_log() {
-            return self.of_log(|log| log.turn(down));
+            return self.of_log(|log| log.page_by(down));
         }
         let page = self.view.page as isize;
         self.move_by(if down { page } else { -page });

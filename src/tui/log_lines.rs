@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::cells::width;
 use crate::container_log::{BufferedLine, LogBuffer, LogLine, Stream};
 use crate::observation::Time;
 
@@ -252,6 +255,24 @@ impl SearchTerm {
         }
         Some(length)
     }
+}
+
+/// Byte ranges of the rows of a text: one row without `wrap`, else as many as it needs at that width in cells.
+pub fn wrapped_rows(text: &str, cells: usize, wrap: bool) -> Vec<Range<usize>> {
+    if !wrap || text.len() <= cells {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let (mut rows, mut start, mut used) = (Vec::new(), 0, 0);
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let need = width(grapheme);
+        if used + need > cells && used > 0 {
+            rows.push(start..at);
+            (start, used) = (at, 0);
+        }
+        used += need;
+    }
+    rows.push(start..text.len());
+    rows
 }
 
 #[cfg(test)]

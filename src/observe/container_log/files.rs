@@ -1,5 +1,4 @@
-//! Owns where on the node a container's log lies, and the pace at which it is looked at.
-//! It must not wait for a file system that hangs.
+//! Reads a container's log from its files on the node, without blocking on a file system that hangs.
 
 use std::io;
 use std::path::Path;
@@ -9,82 +8,105 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::follow::Follower;
-use super::tray::Tray;
+use super::queue::UpdateQueue;
+use super::{LogOriginReader, ReadEnd};
 use crate::container_log::{Instance, LogRequest};
 use crate::observe::discover::{LogDirs, Miss, Root};
 use crate::text::Text;
 
-/// Between two looks at a file that is followed.
-const EVERY: Duration = Duration::from_millis(500);
-/// How long one look may take: what was rotated away must be unpacked.
+/// Period of the reads of a followed file.
+const POLL: Duration = Duration::from_millis(500);
+/// Deadline of one read; it includes unpacking a rotated file.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Reads in such places until nothing more can be read; says why.
-pub async fn read(
+/// The log files of a node.
+pub struct NodeFiles {
+    root: Root,
+    dirs: LogDirs,
+}
+
+impl NodeFiles {
+    /// Files below `root`, in these directories.
+    pub fn new(root: Root, dirs: LogDirs) -> Self {
+        Self { root: root.with_deadline(DEADLINE), dirs }
+    }
+}
+
+impl LogOriginReader for NodeFiles {
+    fn read<'a>(
+        &'a self,
+        request: &'a LogRequest,
+        updates: &'a Arc<UpdateQueue>,
+        older: &'a mut mpsc::Receiver<()>,
+    ) -> ReadEnd<'a> {
+        Box::pin(read(&self.root, &self.dirs, request, updates, older))
+    }
+}
+
+async fn read(
     root: &Root,
-    places: &LogDirs,
+    dirs: &LogDirs,
     request: &LogRequest,
-    tray: &Arc<Tray>,
-    asked: &mut mpsc::Receiver<()>,
+    updates: &UpdateQueue,
+    requests: &mut mpsc::Receiver<()>,
 ) -> Text {
-    let root = root.clone().with_deadline(DEADLINE);
     let pod = format!("{}_{}_{}", request.namespace, request.pod, request.uid);
-    let dir = places.pods.join(pod).join(request.container.as_str());
-    let bounds = places.bounds(&root);
-    let (told, instance) = (dir.clone(), request.instance);
-    let begun = look(&root, &dir, move |real| Follower::begin(real, &told, &bounds, instance)).await;
-    let mut follower = match begun {
-        Ok((follower, news)) => {
-            news.into_iter().for_each(|news| tray.put(news));
+    let dir = dirs.pods.join(pod).join(request.container.as_str());
+    let bounds = dirs.bounds(root);
+    let (shown, instance) = (dir.clone(), request.instance);
+    let opened = on_file_system(root, &dir, move |real| Follower::open(real, &shown, &bounds, instance)).await;
+    let mut follower = match opened {
+        Ok((follower, new)) => {
+            new.into_iter().for_each(|update| updates.put(update));
             follower
         }
-        Err(miss) => return why(miss, &dir, instance),
+        Err(miss) => return miss_reason(miss, &dir, instance),
     };
-    // A run that is over writes nothing more.
+    // A previous run writes no more lines.
     let follows = request.follow && instance == Instance::Current;
-    let mut ticks = tokio::time::interval(EVERY);
+    let mut ticks = tokio::time::interval(POLL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let older = tokio::select! {
-            wish = asked.recv() => match wish {
+            request = requests.recv() => match request {
                 Some(()) => true,
-                // Nobody looks any more.
+                // The consumer closed the log.
                 None => return Text::default(),
             },
             _ = ticks.tick(), if follows => false,
         };
-        let looked = look(&root, &dir, move |_| {
-            let news = if older { follower.older() } else { follower.step() };
-            Ok((follower, news))
+        let read = on_file_system(root, &dir, move |_| {
+            let new = if older { follower.read_older() } else { follower.poll() };
+            Ok((follower, new))
         });
-        match looked.await {
-            Ok((back, news)) => {
+        match read.await {
+            Ok((back, new)) => {
                 follower = back;
-                news.into_iter().for_each(|news| tray.put(news));
+                new.into_iter().for_each(|update| updates.put(update));
             }
-            Err(miss) => return why(miss, &dir, instance),
+            Err(miss) => return miss_reason(miss, &dir, instance),
         }
     }
 }
 
-async fn look<T: Send + 'static>(
+async fn on_file_system<T: Send + 'static>(
     root: &Root,
     dir: &Path,
-    look: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+    task: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
 ) -> Result<T, Miss> {
     let (root, dir) = (root.clone(), dir.to_owned());
-    let looked = tokio::task::spawn_blocking(move || root.walk(dir, look)).await;
-    looked.unwrap_or(Err(Miss::Unreadable))?.map_err(Miss::from)
+    let result = tokio::task::spawn_blocking(move || root.walk(dir, task)).await;
+    result.unwrap_or(Err(Miss::Unreadable))?.map_err(Miss::from)
 }
 
-fn why(miss: Miss, dir: &Path, instance: Instance) -> Text {
+fn miss_reason(miss: Miss, dir: &Path, instance: Instance) -> Text {
     let dir = dir.display();
     match (miss, instance) {
-        (Miss::Absent, Instance::Current) => format!("{dir}: no log is there, or a link that leads elsewhere"),
+        (Miss::Absent, Instance::Current) => format!("{dir}: no log file, or a link to another directory"),
         (Miss::Absent, Instance::Previous) => {
-            format!("{dir}: no log of an earlier run is there: the kubelet keeps one, at most")
+            format!("{dir}: no log of a previous run (the kubelet keeps at most one)")
         }
-        (Miss::Unreadable, _) => format!("{dir}: cannot be read: no directory of files, or its disk fails"),
+        (Miss::Unreadable, _) => format!("cannot read {dir}: not a directory, or an I/O error"),
         (miss, _) => format!("{dir}: {miss}"),
     }
     .into()

@@ -1,14 +1,15 @@
-//! Owns the reading of one container's log while somebody looks at it: from its files, else from the API server, else from
-//! the kubelet. It must not read anything once nobody looks, nor let a line become an observation.
+//! Reads the log of one container while a consumer has it open: from its files, else from the API server, else from the kubelet.
 
-mod before;
 mod files;
 mod follow;
-mod served;
+mod older;
+mod queue;
+mod server;
 #[cfg(test)]
 mod tests;
-mod tray;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,91 +20,104 @@ use tokio::task::AbortHandle;
 use super::api::ApiAccess;
 use super::discover::{LogDirs, Root};
 use super::kubelet::KubeletClient;
-use crate::container_log::{LogRequest, LogUpdate};
+use crate::container_log::{LogRequest, LogStream, LogUpdate};
 use crate::text::Text;
-use served::Server;
-use tray::Tray;
+use files::NodeFiles;
+use queue::UpdateQueue;
+use server::ServedLog;
 
-/// Between two tries where no place has the log.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Wait before all origins are tried again, after none had the log.
+const RETRY: Duration = Duration::from_secs(5);
 
-/// Everything that a log can be read from. Cheap to clone.
+/// Why a log is not readable from an origin; empty after the consumer closed it.
+type ReadEnd<'a> = Pin<Box<dyn Future<Output = Text> + Send + 'a>>;
+
+/// One origin of container logs: files of the node, the API server, or the kubelet.
+trait LogOriginReader: Send + Sync {
+    /// Reads until nothing more is readable; returns why. Each message of `older` requests one chunk of older lines.
+    fn read<'a>(
+        &'a self,
+        request: &'a LogRequest,
+        updates: &'a Arc<UpdateQueue>,
+        older: &'a mut mpsc::Receiver<()>,
+    ) -> ReadEnd<'a>;
+}
+
+/// Opens container logs. Cheap to clone.
 #[derive(Clone)]
 pub struct LogReader {
     runtime: Handle,
     root: Root,
-    places: LogDirs,
-    servers: Vec<Result<Server, Text>>,
+    files: Arc<NodeFiles>,
+    /// Servers, in order of preference, or why there is none.
+    servers: Vec<Result<Arc<dyn LogOriginReader>, Text>>,
 }
 
-/// A log that is being read, until this is dropped.
+/// A log that is read until this is dropped.
 #[derive(Debug)]
 pub struct OpenLog {
-    tray: Arc<Tray>,
+    updates: Arc<UpdateQueue>,
     older: mpsc::Sender<()>,
     task: AbortHandle,
 }
 
 impl LogReader {
-    /// Reads on `runtime`: files below `root`, and from servers, or why there is none.
+    /// Reads on `runtime`: files below `root`, else from a server, or the reason why there is none.
     pub fn new(
         runtime: Handle,
         root: Root,
         api: Result<ApiAccess, Text>,
         kubelet: Result<KubeletClient, Text>,
     ) -> Self {
-        Self {
-            runtime,
-            root,
-            places: LogDirs::default(),
-            servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)],
-        }
+        let api = api.map(|access| Arc::new(ServedLog::Api(access)) as Arc<dyn LogOriginReader>);
+        let kubelet = kubelet.map(|client| Arc::new(ServedLog::Kubelet(client)) as Arc<dyn LogOriginReader>);
+        let files = Arc::new(NodeFiles::new(root.clone(), LogDirs::default()));
+        Self { runtime, root, files, servers: vec![api, kubelet] }
     }
 
-    /// The same with other directories of the kubelet's.
+    /// The same with the kubelet's configured directories.
     #[must_use]
-    pub fn places(self, places: LogDirs) -> Self {
-        Self { places, ..self }
+    pub fn with_dirs(self, dirs: LogDirs) -> Self {
+        Self { files: Arc::new(NodeFiles::new(self.root.clone(), dirs)), ..self }
     }
 
-    /// Begins to read.
+    /// Starts to read a log.
     pub fn open(&self, request: LogRequest) -> OpenLog {
-        let tray = Arc::new(Tray::default());
-        // One wish at a time: who scrolls asks again.
-        let (older, asked) = mpsc::channel(1);
-        let reading = self.clone().read(request, tray.clone(), asked);
-        OpenLog { tray, older, task: self.runtime.spawn(reading).abort_handle() }
+        let updates = Arc::new(UpdateQueue::default());
+        // One request for older lines at a time.
+        let (older, requests) = mpsc::channel(1);
+        let reading = self.clone().read(request, updates.clone(), requests);
+        OpenLog { updates, older, task: self.runtime.spawn(reading).abort_handle() }
     }
 
-    async fn read(self, request: LogRequest, tray: Arc<Tray>, mut asked: mpsc::Receiver<()>) {
+    async fn read(self, request: LogRequest, updates: Arc<UpdateQueue>, mut older: mpsc::Receiver<()>) {
         if !request.is_plain() {
-            return tray.put(LogUpdate::Unavailable(vec!["a name of it is none that a container can have".into()]));
+            let why = "invalid name: empty, `.`, `..`, or with a slash or NUL";
+            return updates.put(LogUpdate::Unavailable(vec![why.into()]));
         }
         loop {
-            let mut why = vec![files::read(&self.root, &self.places, &request, &tray, &mut asked).await];
+            let mut why = vec![self.files.read(&request, &updates, &mut older).await];
             for server in &self.servers {
                 why.push(match server {
-                    Ok(server) => server.read(&request, &tray, &mut asked).await,
+                    Ok(server) => server.read(&request, &updates, &mut older).await,
                     Err(why) => why.clone(),
                 });
             }
-            tray.put(LogUpdate::Unavailable(why));
-            tokio::time::sleep(AGAIN).await;
-            // What was wished for meanwhile was wished of what is not there.
-            _ = asked.try_recv();
+            updates.put(LogUpdate::Unavailable(why));
+            tokio::time::sleep(RETRY).await;
+            // A request made meanwhile was for lines that are not available.
+            _ = older.try_recv();
         }
     }
 }
 
-impl OpenLog {
-    /// What is new since this was last called.
-    pub fn take(&self) -> Vec<LogUpdate> {
-        self.tray.take()
+impl LogStream for OpenLog {
+    fn take_updates(&mut self) -> Vec<LogUpdate> {
+        self.updates.take()
     }
 
-    /// Wishes for what stands before the lines told so far.
-    pub fn older(&self) {
-        // One wish is under way already.
+    fn request_older(&mut self) {
+        // A full channel already holds a request.
         _ = self.older.try_send(());
     }
 }

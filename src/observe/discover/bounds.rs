@@ -1,25 +1,23 @@
-//! Owns where the files of containers' logs may really lie: pods may mount these directories, and put links there.
-//! It must not follow one to what the kubelet keeps for a pod, nor open what is no file.
+//! Limits the files that are opened as container logs: pods can mount these directories and create links in them.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Root;
-use super::kubelet::{POD_LOGS, ROOT_DIR};
+use super::defaults::{POD_LOGS, ROOT_DIR};
 use crate::trust::{Owners, Policy, resolve};
 
-/// Where logs lie besides: docker's, to which the kubelet's are links.
+/// Directories of logs; docker's are the targets of the kubelet's links.
 const BELOW: [&str; 2] = ["/var/log", "/var/lib/docker/containers"];
-/// Where secrets lie.
+/// Directories of secrets.
 const NEVER: [&str; 2] = [ROOT_DIR, "/var/lib/etcd"];
 
-/// The directories of a kubelet that matter to logs.
+/// The kubelet's directories, as far as logs need them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDirs {
-    /// Where it has the runtime put the logs of containers.
+    /// `podLogsDir`: the runtime writes container logs there.
     pub pods: PathBuf,
-    /// Its root directory, in which volumes are, secrets among them.
+    /// `--root-dir`; it contains the volumes, secrets included.
     pub kubelet: PathBuf,
 }
 
@@ -29,7 +27,7 @@ impl Default for LogDirs {
     }
 }
 
-/// Directories outside of which no file is opened, and those within which none is.
+/// Directories to which opened files are limited, and directories that are excluded.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     root: PathBuf,
@@ -38,23 +36,23 @@ pub struct Bounds {
 }
 
 impl LogDirs {
-    /// The same on a machine, as it is seen below `root`.
-    pub fn bounds(&self, root: &Root) -> Bounds {
+    /// The bounds of these directories on the machine whose files are below `root`.
+    pub fn bounds_below(&self, root: PathBuf) -> Bounds {
         let below = BELOW.iter().map(Path::new).chain([self.pods.as_path()]);
         let never = NEVER.iter().map(Path::new).chain([self.kubelet.as_path()]);
-        // Who has logs put there means it.
+        // A configured log directory wins over an excluded one.
         let never = never.filter(|dir| !self.pods.starts_with(dir));
         let all = |dirs: &mut dyn Iterator<Item = &Path>| dirs.map(Path::to_owned).collect();
-        Bounds { root: root.path("/"), below: all(&mut below.into_iter()), never: all(&mut never.into_iter()) }
+        Bounds { root, below: all(&mut below.into_iter()), never: all(&mut never.into_iter()) }
     }
 }
 
 impl Bounds {
-    /// Opens a regular file, given with the root that it is below, and says where it really is. What a link leads out of
-    /// bounds is not there. Blocks.
+    /// Opens a regular file and returns its path after symbolic links; `path` starts with the root. Blocks.
     ///
     /// # Errors
-    /// When it is not there, not a regular file, not allowed, or when others than root could have put it there.
+    /// When it does not exist, is outside the bounds, not a regular file, not readable, or not trusted: a user other than root
+    /// could have created it.
     pub fn open(&self, path: &Path) -> io::Result<(File, PathBuf)> {
         let at = |path: &Path| resolve(&self.root, path, Policy::Shown(Owners::of_process()));
         let within = |dirs: &[PathBuf], path: &Path| {
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn no_link_leads_to_a_secret() {
+    fn links_to_secrets_are_not_followed() {
         let temp = Temp::new();
         let link = |to: &str, at: &str| std::os::unix::fs::symlink(Path::new("/").join(to), temp.path(at)).unwrap();
         temp.write("var/log/pods/a/0.log", "of cri");
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_itself_may_be_a_link_but_not_into_the_kubelets() {
+    fn the_log_directory_can_be_a_link_but_not_into_the_kubelets_directory() {
         let temp = Temp::new();
         let link = |to: &str| {
             _ = fs::remove_file(temp.path("var/log/pods"));
@@ -119,6 +117,6 @@ mod tests {
         link("var/lib/kubelet/pods");
         assert!(text(&temp, &LogDirs::default(), "var/log/pods/0.log").is_err());
         let within = LogDirs { pods: "/var/lib/kubelet/pods".into(), ..LogDirs::default() };
-        assert_eq!(text(&temp, &within, "var/lib/kubelet/pods/0.log").unwrap(), "hunter2", "it was configured");
+        assert_eq!(text(&temp, &within, "var/lib/kubelet/pods/0.log").unwrap(), "hunter2", "the configured directory");
     }
 }

@@ -1,10 +1,13 @@
-//! Owns reading a certificate's subject and time: PEM, base64, and as much of DER as lies on the way to them.
-//! It must not verify anything, and must not keep what else is in the file: a key may lie beside the certificate.
+//! Reads subject and validity of a certificate in PEM. It verifies nothing and keeps no other section of the file, such as a key.
+
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD_INDIFFERENT, STANDARD};
+use base64::{Engine, alphabet};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject};
 
 use crate::observation::Time;
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-const END: &str = "-----END CERTIFICATE-----";
 /// Tags of DER.
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
@@ -15,29 +18,35 @@ const GENERALIZED_TIME: u8 = 0x18;
 /// 2.5.4.3, commonName.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 
-/// The subject's common name of the first certificate in `pem`.
+/// Common name of the subject of the first certificate in `pem`.
 ///
 /// # Errors
-/// What is wrong, without quoting.
+/// The problem, without a quotation from the file.
 pub fn common_name(pem: &str) -> Result<String, &'static str> {
-    subject_name(&first(pem)?).ok_or("not a certificate with a common name")
+    subject_name(&first_certificate(pem)?).ok_or("not a certificate with a common name")
 }
 
-/// From when to when the first certificate in `pem` is valid.
+/// `notBefore` and `notAfter` of the first certificate in `pem`.
 ///
 /// # Errors
-/// What is wrong, without quoting.
+/// The problem, without a quotation from the file.
 pub fn validity(pem: &str) -> Result<(Time, Time), &'static str> {
-    times(&first(pem)?).ok_or("not a certificate with a time")
+    times(&first_certificate(pem)?).ok_or("not a certificate with a validity")
 }
 
-fn first(pem: &str) -> Result<Vec<u8>, &'static str> {
-    let (_, rest) = pem.split_once(BEGIN).ok_or("no certificate in it")?;
-    let (body, _) = rest.split_once(END).ok_or("a certificate that is cut")?;
-    base64(body).ok_or("not base64")
+/// The first certificate; a damaged section before it, such as a key, does not matter.
+fn first_certificate(pem: &str) -> Result<CertificateDer<'static>, &'static str> {
+    let start = pem.find(BEGIN).ok_or("no certificate in it")?;
+    CertificateDer::from_pem_slice(pem.as_bytes().get(start..).unwrap_or_default()).map_err(|error| match error {
+        pem::Error::NoItemsFound => "no certificate in it",
+        pem::Error::MissingSectionEnd { .. } | pem::Error::IllegalSectionStart { .. } => {
+            "a certificate that is truncated"
+        }
+        _ => "a certificate that is not base64",
+    })
 }
 
-/// What lies from the serial number on.
+/// The fields of a certificate from the serial number on.
 fn body(der: &[u8]) -> Option<&[u8]> {
     let (certificate, _) = expect(der, SEQUENCE)?;
     let (rest, _) = expect(certificate, SEQUENCE)?;
@@ -51,12 +60,12 @@ fn times(der: &[u8]) -> Option<(Time, Time)> {
         rest = element(rest)?.2;
     }
     let (both, _) = expect(rest, SEQUENCE)?;
-    let (tag, begins, after) = element(both)?;
-    let (other, ends, _) = element(after)?;
-    Some((time(tag, begins)?, time(other, ends)?))
+    let (tag, not_before, after) = element(both)?;
+    let (other, not_after, _) = element(after)?;
+    Some((time(tag, not_before)?, time(other, not_after)?))
 }
 
-/// `YYMMDDhhmmssZ`, whose years are those from 1950 to 2049, or the same with four digits (RFC 5280, 4.1.2.5).
+/// Parses `YYMMDDhhmmssZ` (years 1950 to 2049) or `YYYYMMDDhhmmssZ` (RFC 5280, 4.1.2.5).
 fn time(tag: u8, text: &[u8]) -> Option<Time> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z').filter(|t| t.bytes().all(|b| b.is_ascii_digit()))?;
     let text = match tag {
@@ -94,7 +103,7 @@ fn expect(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     (is == tag).then_some((content, after))
 }
 
-/// Tag, content, and what follows.
+/// Tag and content of the first element, and the bytes after it.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = der.split_first_chunk()?;
     let (len, rest) = match first {
@@ -109,41 +118,17 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, after))
 }
 
-/// Standard base64; white space is skipped.
+/// Decodes standard base64; white space is ignored, padding is optional. None for another character or a bad length.
 pub fn base64(text: &str) -> Option<Vec<u8>> {
-    let (mut out, mut bits, mut have) = (Vec::with_capacity(text.len() / 4 * 3), 0u32, 0u32);
-    for b in text.bytes().filter(|b| !b.is_ascii_whitespace()) {
-        let value = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'=' => break,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        have += 6;
-        if have >= 8 {
-            have -= 8;
-            out.push(u8::try_from(bits >> have & 0xff).ok()?);
-        }
-    }
-    Some(out)
+    const LENIENT: GeneralPurpose =
+        GeneralPurpose::new(&alphabet::STANDARD, NO_PAD_INDIFFERENT.with_decode_allow_trailing_bits(true));
+    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).take_while(|b| *b != b'=').collect();
+    LENIENT.decode(digits).ok()
 }
 
-/// The same the other way, with padding.
+/// Encodes standard base64 with padding.
 pub fn to_base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0usize, |bits, i| bits << 8 | usize::from(chunk.get(i).copied().unwrap_or(0)));
-        for i in 0..4 {
-            let digit = DIGITS.get(bits >> (18 - 6 * i) & 63).copied().filter(|_| i <= chunk.len());
-            out.push(char::from(digit.unwrap_or(b'=')));
-        }
-    }
-    out
+    STANDARD.encode(bytes)
 }
 
 #[cfg(test)]
@@ -161,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_time() {
+    fn both_time_formats() {
         let is = |tag, text: &str| time(tag, text.as_bytes()).map(|t| t.to_rfc3339());
         assert_eq!(is(UTC_TIME, "261129204500Z").unwrap(), "2026-11-29T20:45:00Z");
         assert_eq!(is(UTC_TIME, "500101000000Z").unwrap(), "1950-01-01T00:00:00Z");
@@ -178,10 +163,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cut_and_flipped_never_panics(at in 0usize..600, with in any::<u8>()) {
+        fn damaged_der_never_panics(at in 0usize..600, with in any::<u8>()) {
             let pem = of_node("system:node:x");
-            let body = pem.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;
-            let mut der = base64(body).unwrap();
+            let mut der = first_certificate(&pem).unwrap().to_vec();
             if let Some(b) = der.get_mut(at) { *b = with; }
             let _ = (subject_name(&der), times(&der));
             der.truncate(at);

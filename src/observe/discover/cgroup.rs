@@ -23,7 +23,7 @@ const CONTAINER_ID: usize = 64;
 
 /// Whose a group is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum ControlGroup {
     /// A unit of systemd's system manager.
     Unit(String),
     /// Talos' container of the kubelet.
@@ -32,11 +32,11 @@ pub enum Group {
     OpenRc(String),
     /// The group of PID 1, where PID 1 makes no units.
     Init,
-    /// A pod, a container or a user, or what cannot be told from these.
+    /// A pod, a container or a user, or a group that is not distinguishable from these.
     Workload(String),
 }
 
-impl Group {
+impl ControlGroup {
     /// Of a process whose `/proc/PID/cgroup` is `text`, on a machine whose PID 1 has `init` there.
     pub fn of(text: &str, init: &str, has_systemd: bool) -> Self {
         // In every hierarchy: a container is in its own group in each.
@@ -103,13 +103,13 @@ fn is_container_id(part: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(path: &str) -> Group {
-        Group::of(&format!("0::{path}\n"), "0::/init.scope\n", true)
+    fn of(path: &str) -> ControlGroup {
+        ControlGroup::of(&format!("0::{path}\n"), "0::/init.scope\n", true)
     }
 
     #[test]
     fn units_of_the_system() {
-        let unit = |name: &str| Group::Unit(name.into());
+        let unit = |name: &str| ControlGroup::Unit(name.into());
         assert_eq!(of("/system.slice/kubelet.service"), unit("kubelet.service"));
         assert_eq!(of("/runtime.slice/kubelet.service"), unit("kubelet.service"));
         assert_eq!(of("/kubelet.slice/kubelet.service"), unit("kubelet.service"), "kind");
@@ -118,11 +118,11 @@ mod tests {
             unit("snap.microk8s.daemon-kubelite.service")
         );
         assert_eq!(of("/system.slice/k3s.service/supervisor"), unit("k3s.service"));
-        assert_eq!(of("/podruntime/kubelet"), Group::Talos);
-        let openrc = Group::of("0::/openrc.k3s\n", "0::/\n", false);
-        assert_eq!(openrc, Group::OpenRc("k3s".into()));
+        assert_eq!(of("/podruntime/kubelet"), ControlGroup::Talos);
+        let openrc = ControlGroup::of("0::/openrc.k3s\n", "0::/\n", false);
+        assert_eq!(openrc, ControlGroup::OpenRc("k3s".into()));
         let v1 = "9:name=systemd:/system.slice/kubelet.service\n4:memory:/system.slice/kubelet.service\n0::/\n";
-        assert_eq!(Group::of(v1, "9:name=systemd:/init.scope\n0::/\n", true), unit("kubelet.service"));
+        assert_eq!(ControlGroup::of(v1, "9:name=systemd:/init.scope\n0::/\n", true), unit("kubelet.service"));
     }
 
     #[test]
@@ -148,20 +148,20 @@ mod tests {
             "/../system.slice/kubelet.service",
             &format!("/system.slice/{}/kubelet.service", "0a".repeat(32)),
         ] {
-            assert!(matches!(of(path), Group::Workload(_)), "{path}: {:?}", of(path));
+            assert!(matches!(of(path), ControlGroup::Workload(_)), "{path}: {:?}", of(path));
         }
         let hidden = "9:name=systemd:/system.slice/kubelet.service\n4:memory:/kubepods/pod1/0a\n";
-        assert!(matches!(Group::of(hidden, "9:name=systemd:/init.scope\n", true), Group::Workload(_)));
+        assert!(matches!(ControlGroup::of(hidden, "9:name=systemd:/init.scope\n", true), ControlGroup::Workload(_)));
     }
 
     #[test]
     fn seen_from_inside_of_a_container() {
         // The machine of kind's node on cgroup v1 lies below docker's group, which all of it shares with PID 1.
         let init = "0::/../../../init.scope\n";
-        let of = |path: &str| Group::of(&format!("0::{path}\n"), init, true);
-        assert_eq!(of("/../../../system.slice/kubelet.service"), Group::Unit("kubelet.service".into()));
+        let of = |path: &str| ControlGroup::of(&format!("0::{path}\n"), init, true);
+        assert_eq!(of("/../../../system.slice/kubelet.service"), ControlGroup::Unit("kubelet.service".into()));
         for path in ["/system.slice/kubelet.service", "/../system.slice/kubelet.service", "/../../../../x.service"] {
-            assert!(matches!(of(path), Group::Workload(_)), "{path}");
+            assert!(matches!(of(path), ControlGroup::Workload(_)), "{path}");
         }
     }
 
@@ -170,17 +170,17 @@ mod tests {
         let id = "0a".repeat(32);
         let init = format!("9:name=systemd:/docker/{id}/init.scope\n4:memory:/docker/{id}\n");
         let of = |path: &str| {
-            Group::of(&format!("9:name=systemd:/docker/{id}{path}\n4:memory:/docker/{id}{path}\n"), &init, true)
+            ControlGroup::of(&format!("9:name=systemd:/docker/{id}{path}\n4:memory:/docker/{id}{path}\n"), &init, true)
         };
-        assert_eq!(of("/kubelet.slice/kubelet.service"), Group::Unit("kubelet.service".into()));
-        assert!(matches!(of("/kubelet/kubepods/pod1/0a"), Group::Workload(_)));
-        let k3d = Group::of("0::/init\n", "0::/init\n", false);
-        assert_eq!(k3d, Group::Init, "k3s is PID 1 there");
+        assert_eq!(of("/kubelet.slice/kubelet.service"), ControlGroup::Unit("kubelet.service".into()));
+        assert!(matches!(of("/kubelet/kubepods/pod1/0a"), ControlGroup::Workload(_)));
+        let k3d = ControlGroup::of("0::/init\n", "0::/init\n", false);
+        assert_eq!(k3d, ControlGroup::Init, "k3s is PID 1 there");
     }
 
     #[test]
     fn the_group_of_pid_1_is_the_nodes_where_pid_1_makes_no_units() {
-        assert_eq!(Group::of("0::/\n", "0::/\n", false), Group::Init);
-        assert!(matches!(Group::of("0::/other\n", "0::/\n", false), Group::Workload(_)));
+        assert_eq!(ControlGroup::of("0::/\n", "0::/\n", false), ControlGroup::Init);
+        assert!(matches!(ControlGroup::of("0::/other\n", "0::/\n", false), ControlGroup::Workload(_)));
     }
 }

@@ -1,5 +1,4 @@
-//! Owns where a credential for the API server may be, strongest first, and what a kubeconfig says of itself.
-//! It must not keep or show a token or a key: only which kind a user has.
+//! Finds a credential for the API server, strongest first. It reads the kind of a credential, never keeps or shows the secret.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +6,7 @@ use kube::config::{AuthInfo, Kubeconfig};
 
 use super::certificate::{base64, common_name};
 use super::one_key::one_key;
-use super::{Found, Host, Miss, Root};
+use super::{Discovered, Host, Miss, Root};
 use crate::trust::KnownFile;
 
 /// Kubeconfigs of administrators: kubeadm, k3s, RKE2, MicroK8s. They may list events and read the kubelet's pages.
@@ -64,8 +63,8 @@ impl Credential {
 impl Host {
     /// The credential: `kubeconfig` as given on the command line, `$KUBECONFIG`, administrators', the kubelet's, the
     /// pod's, the user's.
-    pub fn credential(&self, kubeconfig: Option<&Path>) -> Found<Credential> {
-        let mut found = Found::default();
+    pub fn credential(&self, kubeconfig: Option<&Path>) -> Discovered<Credential> {
+        let mut found = Discovered::default();
         if let Some(path) = kubeconfig {
             let answer = self.describe(&path.into()).unwrap_or_else(|why| why);
             found.take(
@@ -117,11 +116,11 @@ impl Host {
         Ok(common_name(&pem)?)
     }
 
-    fn try_one(&self, path: &str, found: &mut Found<Credential>) {
+    fn try_one(&self, path: &str, found: &mut Discovered<Credential>) {
         self.try_one_as(path.to_owned(), path, found);
     }
 
-    fn try_one_as(&self, what: String, path: &str, found: &mut Found<Credential>) {
+    fn try_one_as(&self, what: String, path: &str, found: &mut Discovered<Credential>) {
         if !found.open() {
             return;
         }
@@ -132,7 +131,7 @@ impl Host {
         }
     }
 
-    fn named_in_environment(&self, found: &mut Found<Credential>) {
+    fn named_in_environment(&self, found: &mut Discovered<Credential>) {
         let Some(list) = self.env.get("KUBECONFIG").filter(|list| !list.is_empty()) else {
             return found.miss("$KUBECONFIG", "not set");
         };
@@ -154,7 +153,7 @@ impl Host {
         }
     }
 
-    fn service_account(&self, found: &mut Found<Credential>) {
+    fn service_account(&self, found: &mut Discovered<Credential>) {
         if !found.open() {
             return;
         }

@@ -1,11 +1,10 @@
-//! Owns finding the runtime's socket.
-//! It must not connect to it.
+//! Finds the container runtime's socket; it does not connect.
 
 use std::path::PathBuf;
 
 use super::one_key::one_key;
 use super::root::Miss;
-use super::{Found, Host};
+use super::{Discovered, Host};
 use crate::trust::KnownFile;
 
 /// How a socket that is not believed can be used all the same.
@@ -27,8 +26,8 @@ impl Host {
     /// The runtime's socket: as given, from the environment, crictl's settings, the kubelet's, the well-known ones.
     ///
     /// What was given and what the kubelet uses is taken whether it is there or not: a runtime that is down comes back.
-    pub fn cri_endpoint(&self, given: Option<&str>) -> Found<KnownFile> {
-        let mut found = Found::default();
+    pub fn cri_endpoint(&self, given: Option<&str>) -> Discovered<KnownFile> {
+        let mut found = Discovered::default();
         if let Some(endpoint) = given {
             self.take_named("--runtime-endpoint", endpoint, &mut found);
             return found;
@@ -64,7 +63,7 @@ impl Host {
     }
 
     /// What the user named: taken as it is.
-    fn take_named(&self, what: &str, endpoint: &str, found: &mut Found<KnownFile>) {
+    fn take_named(&self, what: &str, endpoint: &str, found: &mut Discovered<KnownFile>) {
         match unix_path(endpoint) {
             Ok(path) => {
                 let answer = said(self.root.is_named_socket(&path)).map_or_else(|why| why, |()| "a socket".into());
@@ -75,7 +74,7 @@ impl Host {
     }
 
     /// What the kubelet is set up to use: taken unless what is there is not root's alone.
-    fn take_set(&self, what: &str, endpoint: &str, found: &mut Found<KnownFile>) {
+    fn take_set(&self, what: &str, endpoint: &str, found: &mut Discovered<KnownFile>) {
         let path = match unix_path(endpoint) {
             Ok(path) => path,
             Err(why) => return found.miss(what, format!("{endpoint}: {why}")),
@@ -89,7 +88,7 @@ impl Host {
         }
     }
 
-    fn crictl(&self, found: &mut Found<KnownFile>) {
+    fn crictl(&self, found: &mut Discovered<KnownFile>) {
         let what = format!("{CRICTL}, runtime-endpoint");
         let text = match self.root.read(CRICTL) {
             Ok(text) => text,

@@ -1,11 +1,10 @@
-//! Owns reading flags as the kubelet's own parser does: from a command line, or from the files that hold one.
-//! It must not know which flags there are.
+//! Parses flags as the kubelet does, from a command line or from files of flags.
 
 /// Flags with their values; of a flag given twice, the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Flags(Vec<(String, String)>);
+pub struct KubeletFlags(Vec<(String, String)>);
 
-impl Flags {
+impl KubeletFlags {
     /// Flags of a command line, `--name=value` or `--name value`.
     pub fn of<S: AsRef<str>>(argv: &[S]) -> Self {
         let mut flags = Vec::new();
@@ -33,7 +32,7 @@ impl Flags {
     }
 
     /// Adds the flags of `later`, which win.
-    pub fn and(mut self, later: Flags) -> Self {
+    pub fn and(mut self, later: KubeletFlags) -> Self {
         self.0.extend(later.0);
         self
     }
@@ -62,17 +61,18 @@ mod tests {
 
     #[test]
     fn command_lines_and_files() {
-        let flags = Flags::of(&["kubelet", "--a=1", "--b", "2", "--c", "--d=", "--a=3"]);
+        let flags = KubeletFlags::of(&["kubelet", "--a=1", "--b", "2", "--c", "--d=", "--a=3"]);
         assert_eq!(
             [flags.get("a"), flags.get("b"), flags.get("c"), flags.get("d")],
             [Some("3"), Some("2"), None, Some("")]
         );
-        let env = Flags::of_file("# x=--z=1\nKUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=unix:///a --e=f\"\n");
+        let env =
+            KubeletFlags::of_file("# x=--z=1\nKUBELET_KUBEADM_ARGS=\"--container-runtime-endpoint=unix:///a --e=f\"\n");
         assert_eq!(
             [env.get("container-runtime-endpoint"), env.get("e"), env.get("z")],
             [Some("unix:///a"), Some("f"), None]
         );
-        let mut args = Flags::of_file("--kubeconfig=${SNAP_DATA}/credentials/kubelet.config\n--name='x'\n");
+        let mut args = KubeletFlags::of_file("--kubeconfig=${SNAP_DATA}/credentials/kubelet.config\n--name='x'\n");
         args.expand("${SNAP_DATA}", "/snap");
         assert_eq!(args.get("kubeconfig"), Some("/snap/credentials/kubelet.config"));
     }

@@ -1,49 +1,48 @@
-//! Owns the shape of every search: what was found, and everything that was tried on the way.
-//! It must not know what is searched for.
+//! The result of a search on the node: the value, and each step that was tried.
 
 use crate::text::Text;
 
-/// One thing that was tried.
+/// One step of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
-    /// What was looked at.
+pub struct SearchStep {
+    /// The file, flag or process.
     pub what: Text,
-    /// What the answer was.
+    /// The result.
     pub answer: Text,
-    /// The search took this one.
+    /// This step gave the value.
     pub taken: bool,
 }
 
-/// The end of a search.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<T> {
-    /// What was found.
+pub struct Discovered<T> {
+    /// The value.
     pub value: Option<T>,
-    /// What was tried, in order; what comes after the one that was taken was not tried.
-    pub tried: Vec<Tried>,
+    /// The steps, in order; the search stops at the one that gave the value.
+    pub tried: Vec<SearchStep>,
 }
 
-impl<T> Default for Found<T> {
+impl<T> Default for Discovered<T> {
     fn default() -> Self {
         Self { value: None, tried: Vec::new() }
     }
 }
 
-impl<T> Found<T> {
-    /// True while nothing was taken.
+impl<T> Discovered<T> {
+    /// True without a value.
     pub(super) fn open(&self) -> bool {
         self.value.is_none()
     }
 
-    /// Tried in vain.
+    /// Adds a step without a value.
     pub(super) fn miss(&mut self, what: impl Into<Text>, answer: impl Into<Text>) {
-        self.tried.push(Tried { what: what.into(), answer: answer.into(), taken: false });
+        self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken: false });
     }
 
-    /// Tried and taken; the first one that is taken stays.
+    /// Adds a step with a value; the first value stays.
     pub(super) fn take(&mut self, what: impl Into<Text>, answer: impl Into<Text>, value: T) {
         let taken = self.open();
-        self.tried.push(Tried { what: what.into(), answer: answer.into(), taken });
+        self.tried.push(SearchStep { what: what.into(), answer: answer.into(), taken });
         if taken {
             self.value = Some(value);
         }

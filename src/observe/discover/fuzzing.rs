@@ -1,8 +1,7 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points for the fuzz targets of this module.
 
 use super::certificate::{base64, common_name, validity};
-use super::flags::Flags;
+use super::flags::KubeletFlags;
 use super::one_key::one_key;
 
 /// A certificate in PEM form: its subject and its time.
@@ -20,7 +19,7 @@ pub fn settings(text: &str) {
 /// A command line with its words on lines of their own, and the same as a file of flags.
 pub fn flags(text: &str) {
     let words: Vec<&str> = text.lines().collect();
-    let mut flags = Flags::of(&words).and(Flags::of_file(text));
+    let mut flags = KubeletFlags::of(&words).and(KubeletFlags::of_file(text));
     flags.expand("$SNAP_DATA", "/snap");
     let _ = flags.get("config");
 }

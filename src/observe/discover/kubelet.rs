@@ -1,21 +1,15 @@
-//! Owns finding the kubelet's ports, its certificate and directories, and where the logs are.
-//! It must not connect to anything, nor read a log.
+//! Finds the kubelet's ports, certificate and directories, and the logs of kubelet and runtime; it does not connect.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use super::defaults::{HEALTHZ_PORT, KUBELET_UNITS, POD_LOGS, PORT, ROOT_DIR};
 use super::settings::Setting;
-use super::{Found, Host, Miss};
+use super::{Discovered, Host, Miss};
 use crate::trust::KnownFile;
 
-/// Ports and directories that a kubelet has unless it is told otherwise.
-const PORT: u16 = 10250;
-const HEALTHZ_PORT: u16 = 10248;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-pub const ROOT_DIR: &str = "/var/lib/kubelet";
-/// Where containers' logs are unless the kubelet is told otherwise (`podLogsDir`).
-pub const POD_LOGS: &str = "/var/log/pods";
-/// Certificates that kubelets serve with, when no setting says: rotated by the API server first, then self-made, then k3s', RKE2's and MicroK8s'.
+/// Default serving certificates: rotated, self-signed, k3s, RKE2, MicroK8s.
 const SERVING: &[&str] = &[
     "/var/lib/kubelet/pki/kubelet-server-current.pem",
     "/var/lib/kubelet/pki/kubelet.crt",
@@ -23,9 +17,9 @@ const SERVING: &[&str] = &[
     "/var/lib/rancher/rke2/agent/serving-kubelet.crt",
     "/var/snap/microk8s/current/certs/kubelet.crt",
 ];
-/// Directories of static pods, when no setting says: kubeadm and OpenShift, RKE2.
+/// Default directories of static pods: kubeadm and OpenShift, RKE2.
 const STATIC_PODS: &[&str] = &["/etc/kubernetes/manifests", "/var/lib/rancher/rke2/agent/pod-manifests"];
-/// Where systemd keeps units.
+/// Directories of systemd units.
 const UNIT_DIRS: &[&str] = &[
     "/etc/systemd/system",
     "/run/systemd/system",
@@ -33,20 +27,9 @@ const UNIT_DIRS: &[&str] = &[
     "/usr/lib/systemd/system",
     "/lib/systemd/system",
 ];
-/// Units that run a kubelet.
-pub(super) const KUBELET_UNITS: &[&str] = &[
-    "kubelet.service",
-    "k3s.service",
-    "k3s-agent.service",
-    "rke2-server.service",
-    "rke2-agent.service",
-    "snap.microk8s.daemon-kubelite.service",
-    "snap.kubelet-eks.daemon.service",
-    "microshift.service",
-];
-/// Files that a kubelet writes instead of the journal.
+/// Log files of kubelets that do not use the journal.
 const KUBELET_LOGS: &[&str] = &["/var/lib/rancher/rke2/agent/logs/kubelet.log"];
-/// Runtimes: a part of the socket's path, their units, the file that they log to instead.
+/// Runtimes: part of the socket path, units, log files.
 const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
     (
         "/k3s/",
@@ -62,26 +45,26 @@ const RUNTIMES: &[(&str, &[&str], &[&str])] = &[
     ("", &["containerd.service"], &[]),
 ];
 
-/// Where the kubelet is.
+/// Addresses, certificate and directories of the kubelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeletPlace {
-    /// Address and port of the authenticated server; the loopback address where it listens on all.
+    /// Address and port of the authenticated server; loopback when it listens on all addresses.
     pub server: SocketAddr,
-    /// The user named the server.
+    /// The user set the address (`--kubelet-endpoint`).
     pub server_named: bool,
-    /// Address of `/healthz`; absent when it is turned off.
+    /// Address of `/healthz`; None when disabled.
     pub healthz: Option<SocketAddr>,
-    /// Certificate that it serves with, on the node's disk; its CA may follow in the same file.
+    /// Serving certificate on the node's disk; its CA can follow in the same file.
     pub certificate: Option<KnownFile>,
     /// Its root directory.
     pub root_dir: PathBuf,
-    /// Where it has the runtime put the logs of containers.
+    /// `podLogsDir`.
     pub pod_logs: PathBuf,
     /// Directory (or file) of static pods' manifests.
     pub static_pods: Option<PathBuf>,
 }
 
-/// Where a log is: in units of the journal, or in a file, which is preferred where there is one.
+/// The location of a log: a file, else units of the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPlan {
     /// Units.
@@ -91,9 +74,9 @@ pub struct LogPlan {
 }
 
 impl Host {
-    /// Where the kubelet is, its server at `named` if the user named it; nothing when nothing says that this machine is a node.
-    pub fn kubelet_place(&self, named: Option<SocketAddr>) -> Found<KubeletPlace> {
-        let mut found = Found::default();
+    /// Finds the kubelet, with its server at `named` if set by the user; no value when this machine is not a node.
+    pub fn kubelet_place(&self, named: Option<SocketAddr>) -> Discovered<KubeletPlace> {
+        let mut found = Discovered::default();
         if let Some(server) = named {
             found.miss("--kubelet-endpoint", server.to_string());
         } else if !self.is_node() {
@@ -145,14 +128,14 @@ impl Host {
         self.first(own.chain(SERVING.iter().map(PathBuf::from)))
     }
 
-    /// The first that exists.
+    /// The first existing path.
     fn first(&self, mut paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
         paths.find(|path| self.root.exists(path) == Ok(true))
     }
 
-    /// Where the kubelet logs: the file given, the one it writes, the unit that runs it, units that are set up.
-    pub fn kubelet_log(&self, given: Option<&Path>) -> Found<LogPlan> {
-        let mut found = Found::default();
+    /// Finds the kubelet's log: the given file, its log file, its unit, installed units.
+    pub fn kubelet_log(&self, given: Option<&Path>) -> Discovered<LogPlan> {
+        let mut found = Discovered::default();
         self.log_file("--kubelet-log", given, KUBELET_LOGS, &mut found);
         if let Some(kubelet) = self.kubelet().filter(|_| found.open()) {
             let what = format!("unit of process {}", kubelet.pid);
@@ -179,9 +162,9 @@ impl Host {
         found
     }
 
-    /// Where the runtime logs: the file given, the one that k3s and RKE2 let it write, the units that fit its socket.
-    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&KnownFile>) -> Found<LogPlan> {
-        let mut found = Found::default();
+    /// Finds the runtime's log: the given file, the file of k3s and RKE2, the units that match its socket.
+    pub fn runtime_log(&self, given: Option<&Path>, socket: Option<&KnownFile>) -> Discovered<LogPlan> {
+        let mut found = Discovered::default();
         let socket = socket.map(KnownFile::to_string).unwrap_or_default();
         let Some((_, units, files)) = RUNTIMES.iter().find(|(part, ..)| socket.contains(part)) else { return found };
         self.log_file("--runtime-log", given, files, &mut found);
@@ -189,7 +172,7 @@ impl Host {
         found
     }
 
-    fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Found<LogPlan>) {
+    fn log_file(&self, flag: &str, given: Option<&Path>, files: &[&str], found: &mut Discovered<LogPlan>) {
         let plan = |file: KnownFile| LogPlan { units: Vec::new(), file: Some(file) };
         if let Some(file) = given {
             let answer = self.root.may_read_named(file).map_or_else(|miss| miss.to_string(), |()| "a file".into());
@@ -204,7 +187,7 @@ impl Host {
         }
     }
 
-    fn log_units(&self, names: &[&str], found: &mut Found<LogPlan>) {
+    fn log_units(&self, names: &[&str], found: &mut Discovered<LogPlan>) {
         if !found.open() || names.is_empty() {
             return;
         }

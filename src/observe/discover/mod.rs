@@ -1,11 +1,12 @@
-//! Owns how everything on the node is found: its name, sockets, credentials, the kubelet's place and its logs.
-//! It must not connect to anything: it reads small files and says what it tried, in order, with the answer.
+//! Finds what is on the node: name, sockets, credentials, the kubelet and its logs. It reads small files, does not connect, and
+//! records each step for `doctor`.
 
 mod bounds;
 mod certificate;
 mod cgroup;
 mod credential;
 mod cri;
+mod defaults;
 mod flags;
 mod found;
 #[doc(hidden)]
@@ -24,8 +25,9 @@ mod tests;
 pub use bounds::{Bounds, LogDirs};
 pub use certificate::{base64, to_base64, validity};
 pub use credential::Credential;
-pub use found::{Found, Tried};
-pub use kubelet::{KubeletPlace, LogPlan, POD_LOGS};
+pub use defaults::POD_LOGS;
+pub use found::{Discovered, SearchStep};
+pub use kubelet::{KubeletPlace, LogPlan};
 pub use port::{PortDoubt, PortProof};
 pub use root::{Miss, Root, within};
 
@@ -37,9 +39,9 @@ use settings::Settings;
 /// Environment variables by name, passed in so that nothing here depends on the process.
 pub type Env = BTreeMap<String, String>;
 
-/// The node as far as it was read: its root, the environment, and the kubelet that runs or is set up to run.
+/// The node: its root, the environment, and the running or configured kubelet.
 ///
-/// All methods block, each file at most for the root's deadline. Not `Debug`: an environment holds secrets.
+/// All methods block, for at most the root's deadline per file. Not `Debug`: an environment contains secrets.
 #[derive(Clone)]
 pub struct Host {
     root: Root,
@@ -56,7 +58,7 @@ impl Host {
         Self { root, env, kubelets, settings }
     }
 
-    /// Where files are read from.
+    /// The root of the file system.
     pub fn root(&self) -> &Root {
         &self.root
     }
@@ -66,17 +68,17 @@ impl Host {
         &self.env
     }
 
-    /// The kubelet that runs here, if one is proven to be the node's.
+    /// The running kubelet, if it is proven to be the node's.
     fn kubelet(&self) -> Option<&Kubelet> {
         self.kubelets.proven.as_ref()
     }
 
-    /// True when a kubelet runs here that is proven to be the node's.
+    /// True with a running kubelet that is proven to be the node's.
     pub fn kubelet_runs(&self) -> bool {
         self.kubelet().is_some()
     }
 
-    /// True when anything says that this machine is a node: a kubelet that runs or one that was set up.
+    /// True with a running or configured kubelet.
     pub fn is_node(&self) -> bool {
         self.kubelet_runs() || self.settings.any() || self.root.exists("/var/lib/kubelet") != Ok(false)
     }

@@ -1,15 +1,14 @@
-//! Owns finding the node's name.
-//! It must not ask the API server: the name is what the question to it begins with.
+//! Finds the node's name without the API server: the name is needed for the first request.
 
-use super::{Found, Host};
+use super::{Discovered, Host};
 
 /// Users of kubelets are called so, with the node's name behind.
 const NODE_USER: &str = "system:node:";
 
 impl Host {
     /// The node's name: as given, from the kubelet's certificate, its flags, the host's name.
-    pub fn node_name(&self, given: Option<&str>) -> Found<String> {
-        let mut found = Found::default();
+    pub fn node_name(&self, given: Option<&str>) -> Discovered<String> {
+        let mut found = Discovered::default();
         if let Some(name) = given {
             found.take("--node", name, name.to_owned());
             return found;

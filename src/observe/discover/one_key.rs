@@ -1,5 +1,4 @@
-//! Owns reading one key at the top of a small YAML or JSON file.
-//! It must not guess: a value written in a way that is not read here is said to be so.
+//! Reads one top-level key of a small YAML or JSON file; an unsupported notation is an error.
 
 /// The value of `key` at the top level, `None` when it is not there.
 ///

@@ -1,4 +1,4 @@
-//! Proves that the process that listens on a port is the node's kubelet, before anything is asked there.
+//! Proves that the process listening on a port is the node's kubelet, before any request is sent.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -18,12 +18,12 @@ const START_TIME: usize = 19;
 #[derive(Clone, Debug)]
 pub struct PortProof {
     root: Root,
-    known: Arc<Mutex<Option<Known>>>,
+    known: Arc<Mutex<Option<KubeletProcess>>>,
 }
 
 /// A process that was proven to be the kubelet; its number is another's once it has another start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+struct KubeletProcess {
     pid: u32,
     started: u64,
 }
@@ -97,7 +97,7 @@ impl PortProof {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none_or(|known| self.started(known.pid) != Some(known.started)) {
             let found = kubelets(&self.root).proven;
-            *known = found.and_then(|k| Some(Known { pid: k.pid, started: self.started(k.pid)? }));
+            *known = found.and_then(|k| Some(KubeletProcess { pid: k.pid, started: self.started(k.pid)? }));
         }
         known.map(|known| known.pid)
     }
@@ -133,7 +133,7 @@ impl Listener {
         let is_it = match (self.address.ip(), to.ip()) {
             (mine, to) if mine == to => true,
             (IpAddr::V4(mine), IpAddr::V4(_)) => mine.is_unspecified(),
-            // One that listens on `::` takes IPv4 too, unless it was told not to.
+            // A socket on `::` accepts IPv4 too, unless IPV6_V6ONLY is set.
             (IpAddr::V6(mine), _) => {
                 mine.is_unspecified() || mine.to_ipv4_mapped().is_some_and(|mine| IpAddr::V4(mine) == to.ip())
             }

@@ -1,21 +1,20 @@
-//! Owns finding the kubelet among the processes: its flags, and the unit that runs it.
-//! It must not wait for a process that the kernel holds: such a one is skipped. What it finds is proven in `proof`.
+//! Finds the kubelet among the processes, its flags and its systemd unit. A process that hangs is skipped; `proof` verifies the rest.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::cgroup::Group;
-use super::flags::Flags;
-use super::kubelet::KUBELET_UNITS;
+use super::cgroup::ControlGroup;
+use super::defaults::KUBELET_UNITS;
+use super::flags::KubeletFlags;
 use super::proof::{Doubt, Facts, Init};
 use super::root::{Root, read_bytes};
 use crate::trust::Owners;
 
-/// How long one process may take to tell its command line; reading it needs a lock that a process in state D may hold.
+/// Deadline for the command line of one process; the read needs a lock that a process in state D can hold.
 const PER_PROCESS: Duration = Duration::from_millis(200);
-/// Threads that may be left behind; with more processes that hang, the search ends.
+/// Maximum number of abandoned threads; the search stops at more processes that hang.
 const LEFT_BEHIND: usize = 8;
 
 /// Slices that hold units of kubelets, on cgroup v2 and v1: most systems, EKS and Bottlerocket, kind.
@@ -28,10 +27,10 @@ const SLICES: &[&str] = &[
     "systemd/kubelet.slice",
 ];
 
-/// What the kubelet is part of.
+/// The distribution's packaging of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
-    /// A kubelet of its own.
+    /// A process of its own.
     Plain,
     /// Inside of k3s, which hides its flags.
     K3s,
@@ -49,33 +48,33 @@ pub struct Kubelet {
     /// What it is part of.
     pub flavor: Flavor,
     /// Its flags, as far as they are on the command line.
-    pub flags: Flags,
+    pub flags: KubeletFlags,
     /// Whose control group it is in.
-    pub group: Group,
+    pub group: ControlGroup,
 }
 
-/// A process that has the name of a kubelet and is not believed to be the node's.
+/// A process with the name of a kubelet that is not proven to be the node's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedProcess {
     /// The process.
     pub pid: u32,
     /// Why not.
     pub doubt: Doubt,
 }
 
-/// What the process table has.
+/// The kubelets in the process table.
 #[derive(Clone, Debug, Default)]
 pub struct Kubelets {
     /// The node's own.
     pub proven: Option<Kubelet>,
-    /// Others that have its name.
-    pub refused: Vec<Refused>,
+    /// Processes with its name and without proof.
+    pub refused: Vec<RejectedProcess>,
 }
 
-/// Looks for the kubelet. Of several that are proven, the one that a well-known unit runs, then the oldest.
+/// Finds the kubelet. Of several proven ones: the one of a well-known unit, then the oldest.
 pub fn kubelets(root: &Root) -> Kubelets {
     let mut pids: Vec<u32> = root.names("/proc").unwrap_or_default().iter().filter_map(|n| n.parse().ok()).collect();
-    // Those of the units first: processes that hang on purpose end the search, and must not hide the kubelet.
+    // Units first: processes that hang on purpose stop the search, and must not hide the kubelet.
     let first = of_known_units(root);
     pids.sort_unstable_by_key(|pid| (!first.contains(pid), *pid));
     let has_systemd = root.exists("/run/systemd/system") == Ok(true);
@@ -83,7 +82,7 @@ pub fn kubelets(root: &Root) -> Kubelets {
     let (mut proven, mut refused) = (Vec::new(), Vec::new());
     each_process(root, &pids, |facts| match Kubelet::prove(&facts, &init) {
         Ok(kubelet) => proven.push(kubelet),
-        Err(doubt) => refused.push(Refused { pid: facts.pid, doubt }),
+        Err(doubt) => refused.push(RejectedProcess { pid: facts.pid, doubt }),
     });
     Kubelets { proven: proven.into_iter().min_by_key(|k| (!k.is_of_known_unit(), k.pid)), refused }
 }
@@ -166,13 +165,13 @@ impl Kubelet {
         let name = || facts.program().unwrap_or("unknown").to_owned();
         let flavor = flavor(&facts.argv).ok_or_else(|| Doubt::OtherProgram(name()))?;
         let group = facts.prove(init, |program| flavor.programs().contains(&program))?;
-        Ok(Self { pid: facts.pid, flavor, flags: Flags::of(&facts.argv), group })
+        Ok(Self { pid: facts.pid, flavor, flags: KubeletFlags::of(&facts.argv), group })
     }
 
     /// The systemd unit that runs it.
     pub fn unit(&self) -> Option<&str> {
         match &self.group {
-            Group::Unit(unit) => Some(unit),
+            ControlGroup::Unit(unit) => Some(unit),
             _ => None,
         }
     }
@@ -249,7 +248,7 @@ mod tests {
         temp.process(9, &["/usr/local/bin/kubelet"], "/podruntime/kubelet");
         temp.link("mnt:[4026532999]", "proc/9/ns/mnt");
         temp.link("cgroup:[4026532998]", "proc/9/ns/cgroup");
-        assert_eq!(kubelets(&temp.root()).proven.unwrap().group, Group::Talos);
+        assert_eq!(kubelets(&temp.root()).proven.unwrap().group, ControlGroup::Talos);
         temp.link("user:[4026532997]", "proc/9/ns/user");
         assert_eq!(kubelets(&temp.root()).proven, None);
     }

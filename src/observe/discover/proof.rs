@@ -1,4 +1,4 @@
-//! Proves that a process is the node's kubelet and not one that only has its name.
+//! Proves that a process is the node's kubelet, not one with the same name.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::cgroup::Group;
+use super::cgroup::ControlGroup;
 use super::root::read_bytes;
 use crate::trust::Owners;
 
@@ -26,7 +26,7 @@ pub struct Facts {
     /// Real, effective, saved and file system user.
     uids: Vec<u32>,
     exe: Result<Exe, io::ErrorKind>,
-    /// In the order of [`SHARED`]; absent where they may not be read.
+    /// In the order of [`SHARED`]; None when not readable.
     namespaces: [Option<String>; 4],
     cgroup: String,
 }
@@ -36,7 +36,7 @@ pub struct Facts {
 struct Exe {
     /// Name of its file.
     name: String,
-    /// Root owns it, and nobody else can write to it.
+    /// Root owns it, and no other user can write to it.
     is_roots: bool,
 }
 
@@ -96,7 +96,7 @@ impl Facts {
     ///
     /// # Errors
     /// The first [`Doubt`].
-    pub fn prove(&self, init: &Init, known: impl Fn(&str) -> bool) -> Result<Group, Doubt> {
+    pub fn prove(&self, init: &Init, known: impl Fn(&str) -> bool) -> Result<ControlGroup, Doubt> {
         match self.uids.iter().find(|uid| **uid != 0) {
             Some(uid) => return Err(Doubt::User(*uid)),
             None if self.uids.len() != 4 => return Err(Doubt::Hidden("status")),
@@ -106,15 +106,15 @@ impl Facts {
             Ok(exe) if !known(&exe.name) => return Err(Doubt::OtherProgram(exe.name.clone())),
             Ok(exe) if !exe.is_roots => return Err(Doubt::Program(exe.name.clone())),
             Ok(_) => {}
-            // Other users cannot look at a process of root's, and give no rights of root's away.
+            // Without root we cannot read a process of root, and have no privileges to lose.
             Err(_) if init.owners.is_root() => return Err(Doubt::Hidden("program")),
             Err(_) => {}
         }
-        let group = match Group::of(&self.cgroup, &init.cgroup, init.has_systemd) {
-            Group::Workload(path) => return Err(Doubt::Group(path)),
+        let group = match ControlGroup::of(&self.cgroup, &init.cgroup, init.has_systemd) {
+            ControlGroup::Workload(path) => return Err(Doubt::Group(path)),
             group => group,
         };
-        let shared: &[&str] = if group == Group::Talos { &SHARED_OF_TALOS } else { &SHARED };
+        let shared: &[&str] = if group == ControlGroup::Talos { &SHARED_OF_TALOS } else { &SHARED };
         for ((kind, mine), its) in SHARED.iter().zip(&self.namespaces).zip(&init.namespaces) {
             match (mine, its) {
                 _ if !shared.contains(kind) => {}

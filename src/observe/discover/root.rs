@@ -1,5 +1,4 @@
-//! Owns every look at the file system: below a prefix, cut in size, and with a deadline.
-//! It must not wait for ever: a look that hangs is left behind on its thread.
+//! Reads the file system below a prefix, with limits on size and time; a call that hangs is abandoned on its thread.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, LogDirs};
 use crate::named_file::{self, Kinds};
 use crate::observation::Time;
 use crate::trust::{Distrust, KnownFile, Owners, Policy, Resolved, distrust_of, resolve};
@@ -29,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 pub struct Root {
     prefix: PathBuf,
     deadline: Duration,
-    /// Paths that are being looked at: one that hangs is not looked at again, or every try would leave a thread behind.
+    /// Paths of calls in progress: a path that hangs is not read again, because each try would leave a thread behind.
     looking: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
@@ -91,13 +90,13 @@ pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + 
     rx.recv_timeout(deadline).ok()
 }
 
-/// A path that is being looked at, until this is dropped.
-struct Looking {
+/// Marks a path as being read until this is dropped.
+struct WalkInProgress {
     looking: Arc<Mutex<HashSet<PathBuf>>>,
     path: PathBuf,
 }
 
-impl Drop for Looking {
+impl Drop for WalkInProgress {
     fn drop(&mut self) {
         locked(&self.looking).remove(&self.path);
     }
@@ -173,7 +172,7 @@ impl Root {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let looking = Looking { looking, path: key };
+        let looking = WalkInProgress { looking, path: key };
         let look = move || {
             let found = look(&path);
             drop(looking);
@@ -243,7 +242,7 @@ impl Root {
         self.trusted(path, |resolved| Ok(resolved.kind() == FileType::Socket))
     }
 
-    /// The same of a socket that the user named, whoever put it there.
+    /// The same for a socket named by the user, without a trust check.
     ///
     /// # Errors
     /// [`Miss`].
@@ -309,7 +308,7 @@ impl Root {
 }
 
 impl Root {
-    /// Names in a directory with their birth, where the file system tells it.
+    /// Names in a directory with their birth time, if the file system reports it.
     ///
     /// # Errors
     /// [`Miss`].
@@ -358,6 +357,13 @@ fn bounded(file: File) -> io::Result<Vec<u8>> {
 
 fn text(bytes: Vec<u8>) -> Result<String, Miss> {
     String::from_utf8(bytes).map_err(|_| Miss::Unreadable)
+}
+
+impl LogDirs {
+    /// The bounds of these directories on the machine of `root`.
+    pub fn bounds(&self, root: &Root) -> Bounds {
+        self.bounds_below(root.path("/"))
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! Owns the kubelet's settings as far as files and flags tell them, of one that runs or of one that is down.
-//! It must not fill in a default: whoever asks knows the kubelet's.
+//! The kubelet's settings from files and flags, of a running kubelet or of one that is down; without defaults.
 
-use super::flags::Flags;
+use super::flags::KubeletFlags;
 use super::one_key::one_key;
 use super::process::{Flavor, Kubelet};
 use super::root::{Miss, Root};
@@ -21,7 +20,7 @@ const CONFIG_FILES: &[&str] = &[
     "/etc/kubernetes/kubelet.conf",
     "/home/kubernetes/kubelet-config.yaml",
 ];
-/// kubeadm writes what belongs to this machine alone beside the configuration of all; it wins.
+/// kubeadm's settings for this machine; they override the shared configuration.
 const INSTANCE_CONFIG: &str = "/var/lib/kubelet/instance-config.yaml";
 /// Drop-in directories by distribution: k3s, RKE2, EKS.
 const CONFIG_DIRS: &[&str] = &[
@@ -43,14 +42,14 @@ const SNAP: &[(&str, &str)] = &[
 /// The settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    flags: Flags,
+    flags: KubeletFlags,
     /// Where the flags are from.
     origin: String,
     /// Configurations, the one that wins first.
     files: Vec<(String, Result<String, Miss>)>,
 }
 
-/// A setting that was looked up: what was tried in vain, and the answer with its place.
+/// One setting: the steps without a value, and the value with its origin.
 #[derive(Debug, Default)]
 pub struct Setting {
     pub missed: Vec<(String, String)>,
@@ -106,7 +105,7 @@ impl Settings {
 
     fn flag_file(&mut self, root: &Root, path: &str) {
         if let Ok(text) = root.read(path) {
-            let mut flags = Flags::of_file(&text);
+            let mut flags = KubeletFlags::of_file(&text);
             SNAP.iter().for_each(|(from, to)| flags.expand(from, to));
             self.flags = std::mem::take(&mut self.flags).and(flags);
             self.origin = path.to_owned();
@@ -121,7 +120,7 @@ impl Settings {
                 [("node-name", "hostname-override"), ("container-runtime-endpoint", "container-runtime-endpoint")]
             {
                 if let Ok(Some(value)) = one_key(&text, key) {
-                    self.flags = std::mem::take(&mut self.flags).and(Flags::of(&[format!("--{flag}={value}")]));
+                    self.flags = std::mem::take(&mut self.flags).and(KubeletFlags::of(&[format!("--{flag}={value}")]));
                     self.origin = (*path).to_owned();
                 }
             }
@@ -140,13 +139,13 @@ impl Settings {
 
     /// True when there is any.
     pub fn any(&self) -> bool {
-        self.flags != Flags::default() || self.files.iter().any(|(_, text)| text.is_ok())
+        self.flags != KubeletFlags::default() || self.files.iter().any(|(_, text)| text.is_ok())
     }
 
     /// A flag alone.
     pub fn flag(&self, flag: &str) -> Setting {
         let mut setting = Setting::default();
-        if self.flags == Flags::default() {
+        if self.flags == KubeletFlags::default() {
             return setting;
         }
         let what = format!("{}, --{flag}", self.origin);

@@ -1,5 +1,4 @@
-//! Owns reading lines of a length that somebody else decides.
-//! It must not hold more than one line of the longest length, nor lose its place when a read is given up.
+//! Reads lines up to a maximum length; cancelling a read loses no data.
 
 use std::io;
 
@@ -10,7 +9,7 @@ pub const MAX_LINE: usize = 256 * 1024;
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum CappedLine {
     /// A line, without its end.
     Whole(Vec<u8>),
     /// A line that was too long, and is lost.
@@ -35,7 +34,7 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
     ///
     /// # Errors
     /// Those of the reader.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<CappedLine>> {
         loop {
             let chunk = self.reader.fill_buf().await?;
             if chunk.is_empty() {
@@ -57,9 +56,9 @@ impl<R: AsyncRead + Unpin> CappedLines<R> {
         }
     }
 
-    fn finish(&mut self) -> Line {
+    fn finish(&mut self) -> CappedLine {
         let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.skipping) { Line::TooLong } else { Line::Whole(line) }
+        if std::mem::take(&mut self.skipping) { CappedLine::TooLong } else { CappedLine::Whole(line) }
     }
 }
 
@@ -78,8 +77,8 @@ mod tests {
         let mut got = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             got.push(match line {
-                Line::Whole(line) => line.len(),
-                Line::TooLong => usize::MAX,
+                CappedLine::Whole(line) => line.len(),
+                CappedLine::TooLong => usize::MAX,
             });
         }
         assert_eq!(got, [1, 0, MAX_LINE, usize::MAX, 4]);

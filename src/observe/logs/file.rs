@@ -1,5 +1,4 @@
-//! Owns a log in a file: its last part first, then what is added, through rotations.
-//! It must not read on the runtime's thread: a file may be on a mount that hangs.
+//! A log in a file as a source: its last part, then new lines, through rotations. Reads run on their own thread: a mount can hang.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -9,7 +8,7 @@ use crate::time::{Time, TimeDelta};
 use tokio::time::timeout;
 
 use super::failed;
-use super::tail::{Place, Tail, tail};
+use super::tail::{Tail, TailPosition, tail};
 use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine};
 use crate::observation::{ErrorKind, Fact};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
@@ -19,7 +18,7 @@ use crate::trust::{KnownFile, distrust_of};
 const SILENCE: Duration = Duration::from_secs(10);
 /// How far back the first look goes, as in the journal: what is older explains nothing of now.
 const BACK: TimeDelta = TimeDelta::minutes(30);
-/// How often a log without news says that it was looked at.
+/// Period at which a log without new lines reports that it was read.
 const ALIVE: Duration = Duration::from_secs(10);
 
 /// A log in a file.
@@ -27,7 +26,7 @@ const ALIVE: Duration = Duration::from_secs(10);
 pub struct FileSource {
     of: NodeLog,
     path: KnownFile,
-    place: Option<Place>,
+    place: Option<TailPosition>,
     /// A reader that did not answer; until it does, no other is sent after it.
     hanging: Option<JoinHandle<()>>,
 }

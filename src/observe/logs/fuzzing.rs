@@ -1,5 +1,4 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points for the fuzz targets of this module.
 
 use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, journal_entry};
 use crate::observation::Time;

@@ -1,5 +1,4 @@
-//! Owns a log in the journal: what journalctl says of the last half hour, then what it says as it comes.
-//! It must not leave a journalctl running when it is dropped, nor tell an entry twice.
+//! A log in the journal as a source: the last half hour, then new entries, each once. journalctl stops when the source is dropped.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::capped::{CappedLines, Line};
+use super::capped::{CappedLine, CappedLines};
 use super::failed;
 use crate::decode::{LogZone, NodeLog, NodeLogDecoder, RawLogLine, ReceivedRecord, journal_entry};
 use crate::observation::{ErrorKind, Fact};
@@ -21,7 +20,7 @@ use crate::observe::{Attempt, ObservationSink, SourceFailure};
 const SINCE: &str = "--since=-30min";
 /// Longest silence of journalctl while it has a backlog to tell: it may have to search a large journal on a slow disk.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How often a journalctl that follows and is silent is looked at: a quiet log looks like one that was stopped.
+/// Period at which a silent journalctl is checked: a quiet log does not differ from a stopped one.
 const LOOK: Duration = Duration::from_secs(10);
 /// A record is complete when nothing has come for so long.
 const QUIET: Duration = Duration::from_millis(250);
@@ -51,13 +50,13 @@ struct JournalProcess {
     words: JoinHandle<Vec<u8>>,
 }
 
-/// What a journalctl tells.
+/// The part of the journal that one journalctl prints.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// What there is, and then it ends.
+enum JournalPhase {
+    /// Existing entries; journalctl then exits.
     Backlog,
-    /// What comes, for ever.
-    News,
+    /// New entries, without end.
+    New,
 }
 
 impl JournalProcess {
@@ -93,7 +92,7 @@ impl JournalSource {
         Self { silence, ..self }
     }
 
-    /// The same with another time between two looks at a journalctl that is silent.
+    /// The same with another check period.
     pub fn with_look(self, look: Duration) -> Self {
         Self { look, ..self }
     }
@@ -140,7 +139,7 @@ impl JournalSource {
     async fn read(
         &mut self,
         running: &mut JournalProcess,
-        what: Part,
+        what: JournalPhase,
         out: &mut ObservationSink,
     ) -> Result<bool, SourceFailure> {
         let mut lines = NodeLogDecoder::new(self.of, Time::now(), LogZone::OfReceipt);
@@ -148,12 +147,12 @@ impl JournalSource {
         loop {
             let wait = match what {
                 _ if lines.is_open() => QUIET,
-                Part::Backlog => self.silence,
-                Part::News => self.look,
+                JournalPhase::Backlog => self.silence,
+                JournalPhase::New => self.look,
             };
             match timeout(wait, running.lines.next()).await {
                 Err(_) if lines.is_open() => lines.flush(&mut entries),
-                Err(_) if what == Part::News => match running.state() {
+                Err(_) if what == JournalPhase::New => match running.state() {
                     Some('T' | 't') => {
                         let tried = format!("journalctl --follow {}: it was stopped", self.what());
                         return Err(SourceFailure::Retry(failed(tried, ErrorKind::Other, "")));
@@ -163,11 +162,11 @@ impl JournalSource {
                     _ => {}
                 },
                 Err(_) => {}
-                Ok(Ok(Some(Line::Whole(line)))) => {
+                Ok(Ok(Some(CappedLine::Whole(line)))) => {
                     heard = Instant::now();
                     told |= self.line(&line, &mut lines, &mut entries);
                 }
-                Ok(Ok(Some(Line::TooLong))) => {
+                Ok(Ok(Some(CappedLine::TooLong))) => {
                     heard = Instant::now();
                     out.emit(Fact::Dropped { count: 1 }).await;
                 }
@@ -181,7 +180,7 @@ impl JournalSource {
                 say(&mut entries, what, out).await;
                 heard = Instant::now();
             }
-            if what == Part::Backlog && heard.elapsed() > self.silence {
+            if what == JournalPhase::Backlog && heard.elapsed() > self.silence {
                 let tried = format!("journalctl {}: silent for {} s", self.what(), self.silence.as_secs_f32());
                 return Err(SourceFailure::Retry(failed(
                     tried,
@@ -223,7 +222,7 @@ impl JournalSource {
         SourceFailure::Forbidden(failed(format!("journalctl {}: {answer}", self.what()), ErrorKind::Denied, fix))
     }
 
-    /// What the end of a journalctl means; nothing when it ended well.
+    /// The error of a journalctl that exited; None after exit code 0.
     async fn end(&self, mut running: JournalProcess) -> Option<SourceFailure> {
         let status = timeout(GONE, running.child.wait()).await.ok().and_then(Result::ok);
         let words = timeout(GONE, running.words).await.ok().and_then(Result::ok).unwrap_or_default();
@@ -249,7 +248,7 @@ impl JournalSource {
         let after = |cursor: &String| format!("--after-cursor={cursor}");
         let start = self.cursor.as_ref().map_or(SINCE.into(), after);
         let mut running = self.start(&[start]).await?;
-        let told = self.read(&mut running, Part::Backlog, out).await?;
+        let told = self.read(&mut running, JournalPhase::Backlog, out).await?;
         if let Some(failure) = self.end(running).await {
             return Err(failure);
         }
@@ -262,7 +261,7 @@ impl JournalSource {
         let start = self.cursor.as_ref().map_or(format!("--since=@{began}"), after);
         let mut running = self.start(&["--follow".into(), "--no-tail".into(), start]).await?;
         out.set_live().await;
-        self.read(&mut running, Part::News, out).await?;
+        self.read(&mut running, JournalPhase::New, out).await?;
         Err(self.end(running).await.unwrap_or_else(|| {
             SourceFailure::Retry(failed(format!("journalctl --follow {}: it ended", self.what()), ErrorKind::Other, ""))
         }))
@@ -278,12 +277,12 @@ impl Attempt for JournalSource {
     }
 }
 
-async fn say(entries: &mut Vec<ReceivedRecord>, what: Part, out: &mut ObservationSink) {
+async fn say(entries: &mut Vec<ReceivedRecord>, what: JournalPhase, out: &mut ObservationSink) {
     for (_, entry) in entries.drain(..) {
         let fact = Fact::LogRecord(Box::new(entry));
         match what {
-            Part::Backlog => out.emit_backlog(fact).await,
-            Part::News => out.emit(fact).await,
+            JournalPhase::Backlog => out.emit_backlog(fact).await,
+            JournalPhase::New => out.emit(fact).await,
         }
     }
 }

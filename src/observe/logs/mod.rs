@@ -1,17 +1,16 @@
-//! Owns the logs of kubelet, runtime and kernel as sources, from the journal or from a file, and the ends of containers' own.
-//! It must not know what a line means: that is the decoders'.
+//! The logs of kubelet, runtime and kernel as sources, from the journal or a file, and the last output of failed containers.
 
 mod capped;
 mod file;
 #[doc(hidden)]
 pub mod fuzzing;
 mod journal;
-mod last_words;
+mod last_output;
 mod tail;
 
 pub use file::FileSource;
 pub use journal::{JournalSource, journal_is_readable};
-pub use last_words::LastWords;
+pub use last_output::LastOutput;
 
 use super::discover::LogPlan;
 use super::{Attempt, ObservationSink, SourceFailure};

@@ -1,5 +1,4 @@
-//! Owns reading a growing file on a thread of its own, through rotation and truncation.
-//! It must not hold the program: the thread ends when nobody listens, and a disk that hangs holds the thread alone.
+//! Reads a growing file on its own thread, through rotation and truncation; a disk that hangs blocks only that thread.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -14,7 +13,7 @@ use crate::trust::KnownFile;
 
 /// How much of the file's end is read first.
 pub const BACKLOG: u64 = 4 * 1024 * 1024;
-/// How often it is looked at.
+/// Period at which the file is read.
 pub const POLL: Duration = Duration::from_millis(500);
 const CHUNK: usize = 64 * 1024;
 
@@ -26,21 +25,21 @@ pub enum Tail {
     /// Lines that were too long, and are lost.
     TooLong(u64),
     /// Everything there was has been read, up to this place.
-    Level(Place),
+    Level(TailPosition),
     /// It cannot be read.
     Failed(io::Error),
 }
 
-/// Where reading stands: file and offset of the first line that is not told yet.
+/// Position in a log: file identity and offset of the first line that was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TailPosition {
     dev: u64,
     ino: u64,
     at: u64,
 }
 
-/// Begins to read, at `start` if that is known; the last message is [`Tail::Failed`], unless nobody listens any more.
-pub fn tail(path: KnownFile, start: Option<Place>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
+/// Starts to read, at `start` if set; the last message is [`Tail::Failed`], unless the receiver was dropped.
+pub fn tail(path: KnownFile, start: Option<TailPosition>) -> io::Result<(mpsc::Receiver<Tail>, JoinHandle<()>)> {
     let (tx, rx) = mpsc::channel(4);
     let run = move || {
         if let Err(error) = follow(&path, start, &tx) {
@@ -51,7 +50,7 @@ pub fn tail(path: KnownFile, start: Option<Place>) -> io::Result<(mpsc::Receiver
     Ok((rx, handle))
 }
 
-struct Reader<'a> {
+struct TailReader<'a> {
     file: File,
     at: u64,
     line: Vec<u8>,
@@ -70,19 +69,19 @@ fn open(path: &KnownFile) -> io::Result<(File, Metadata)> {
     Ok((file, is))
 }
 
-fn follow(path: &KnownFile, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
+fn follow(path: &KnownFile, start: Option<TailPosition>, tx: &mpsc::Sender<Tail>) -> io::Result<()> {
     let (mut file, is) = open(path)?;
     let known = start.filter(|s| (s.dev, s.ino) == (is.dev(), is.ino()) && s.at <= is.len());
     let at = known.map_or(is.len().saturating_sub(BACKLOG), |s| s.at);
     file.seek(SeekFrom::Start(at))?;
     // What is before the first line feed is the rest of a line.
     let mut first = at > 0 && known.is_none();
-    let mut reader = Reader { file, at, line: Vec::new(), skipping: first, tx };
+    let mut reader = TailReader { file, at, line: Vec::new(), skipping: first, tx };
     loop {
         reader.read_on(&mut first)?;
         let mine = reader.file.metadata()?;
         let at = reader.at.saturating_sub(reader.line.len() as u64);
-        let place = Place { dev: mine.dev(), ino: mine.ino(), at };
+        let place = TailPosition { dev: mine.dev(), ino: mine.ino(), at };
         tx.blocking_send(Tail::Level(place)).map_err(|_| gone())?;
         thread::sleep(POLL);
         match path.stamp() {
@@ -103,7 +102,7 @@ fn follow(path: &KnownFile, start: Option<Place>, tx: &mpsc::Sender<Tail>) -> io
     }
 }
 
-impl Reader<'_> {
+impl TailReader<'_> {
     /// Reads to the end of what is there; `first` is true while the rest of a line that was cut is skipped.
     fn read_on(&mut self, first: &mut bool) -> io::Result<()> {
         let mut chunk = vec![0; CHUNK];

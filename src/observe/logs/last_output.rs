@@ -1,6 +1,5 @@
-//! Owns the last lines that containers wrote before they ended badly, each read once.
-//! It must not read more than the end of a file, nor one outside of where logs lie: what it is told are paths on a node
-//! whose pods may mount its directories.
+//! The last output lines of containers that failed, each read once. Only the end of a file below the log directories is read:
+//! the paths come from a node whose pods can mount these directories.
 
 use tokio::sync::mpsc;
 
@@ -11,19 +10,19 @@ use crate::observe::discover::{LogDirs, Miss, Root};
 use crate::observe::exit_channel::{ExitUpdate, FailedExit};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
 
-/// How much of a log's end is read, bytes, and how many lines of that are told.
+/// Bytes read from the end of a log, and lines emitted from them.
 const TAIL: (u64, usize) = (8 * 1024, 20);
 
-/// The logs of containers that ended badly, as the runtime's source tells of them.
+/// The logs of failed containers, as reported by the CRI source.
 #[derive(Debug)]
-pub struct LastWords {
+pub struct LastOutput {
     root: Root,
     places: LogDirs,
     ends: mpsc::Receiver<ExitUpdate>,
 }
 
-impl LastWords {
-    /// Reads below `root` what `ends` tells of, where it lies in such places.
+impl LastOutput {
+    /// Reads the logs of the exits received from `ends`, below `root`, in these directories.
     pub fn new(root: Root, places: LogDirs, ends: mpsc::Receiver<ExitUpdate>) -> Self {
         Self { root, places, ends }
     }
@@ -37,7 +36,7 @@ impl LastWords {
     }
 }
 
-impl Attempt for LastWords {
+impl Attempt for LastOutput {
     async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
             let ended = match self.ends.recv().await {
