@@ -3,13 +3,17 @@
 
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 
-use super::app::{App, Flow, Said, Typing};
-use super::clipboard;
-use super::keys::{Action, Key};
-use super::log::LogPane;
-use super::pane::Pane;
-use super::scroll::Cursor;
 use crate::text::Text;
+use crate::tui::app::App;
+use crate::tui::app::Flow;
+use crate::tui::app::Said;
+use crate::tui::app::Typing;
+use crate::tui::keys::Action;
+use crate::tui::keys::Key;
+use crate::tui::panes::Pane;
+use crate::tui::panes::log::LogPane;
+use crate::tui::terminal::clipboard;
+use crate::tui::widgets::scroll::Cursor;
 
 /// Longest filter or command, characters.
 const WORDS_MAX: usize = 200;
@@ -148,7 +152,7 @@ impl App {
     fn sort_by(&mut self, step: isize) {
         let width = usize::from(self.size.0.saturating_sub(1));
         let Some(picture) = &self.picture else { return };
-        let shown = super::columns::columns(width, picture.widest, &self.columns);
+        let shown = crate::tui::panes::pods::columns::columns(width, picture.widest, &self.columns);
         let orders: Vec<_> = std::iter::once(None).chain(shown.into_iter().map(|(c, _)| Some(c))).collect();
         let at = orders.iter().position(|order| *order == self.sort.by).unwrap_or(0) as isize;
         self.sort.by = orders[(at + step).rem_euclid(orders.len() as isize) as usize];
@@ -191,7 +195,7 @@ impl App {
         if !std::mem::take(&mut self.copying) {
             return;
         }
-        let name = |open: &super::app::Open| {
+        let name = |open: &crate::tui::app::Open| {
             let facts = open.last.as_ref().map(|placed| &placed.facts);
             facts.map(|facts| format!("{}/{}", facts.namespace, facts.name))
         };

@@ -4,24 +4,26 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::book::Book;
-use super::events::EventsPane;
-use super::glyphs;
-use super::keymap::Keymap;
-use super::keys::Context;
-use super::kubelet::KubeletPane;
-use super::log::LogPane;
-use super::node::NodePane;
-use super::pane::Pane;
-use super::picture::Picture;
-use super::scroll::{Cursor, View};
-use super::step::Step;
-use super::theme::Theme;
-use super::{Options, screen};
 use crate::container_log::{LogAsk, LogNews};
 use crate::diagnose::Todo;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
+use crate::tui::Options;
+use crate::tui::keys::Context;
+use crate::tui::keys::keymap::Keymap;
+use crate::tui::panes::Pane;
+use crate::tui::panes::events::EventsPane;
+use crate::tui::panes::kubelet::KubeletPane;
+use crate::tui::panes::log::LogPane;
+use crate::tui::panes::node::NodePane;
+use crate::tui::panes::runbook::Book;
+use crate::tui::screen;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Theme;
+use crate::tui::theme::glyphs;
+use crate::tui::widgets::chosen_step::Step;
+use crate::tui::widgets::scroll::Cursor;
+use crate::tui::widgets::scroll::View;
 use crate::view::{Column, Filter, NodeView, Sort, Why};
 
 /// What the loop has to do after an event.

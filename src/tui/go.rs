@@ -1,14 +1,18 @@
 //! Owns going from pane to pane and from row to row, and what a command typed by name does.
 //! It must not draw, nor know a key.
 
-use super::app::{App, Flow, Open, Typing};
-use super::book::Book;
-use super::log::LogPane;
-use super::palette::{self, Command};
-use super::pane::Pane;
-use super::step::Step;
 use crate::container_log::LogAsk;
 use crate::text::Text;
+use crate::tui::app::App;
+use crate::tui::app::Flow;
+use crate::tui::app::Open;
+use crate::tui::app::Typing;
+use crate::tui::palette;
+use crate::tui::palette::Command;
+use crate::tui::panes::Pane;
+use crate::tui::panes::log::LogPane;
+use crate::tui::panes::runbook::Book;
+use crate::tui::widgets::chosen_step::Step;
 
 impl App {
     /// Shows a pane; the one of a pod shows the selected pod when it is entered from the table, or when none is open.

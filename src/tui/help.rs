@@ -12,13 +12,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::app::App;
-use super::cells::fit;
-use super::keymap::Keymap;
-use super::keys::{Binding, Context, Key};
-use super::scroll;
-use super::theme::{Role, Theme};
 use crate::pipeline::{Stage, StageState};
+use crate::tui::app::App;
+use crate::tui::keys::Binding;
+use crate::tui::keys::Context;
+use crate::tui::keys::Key;
+use crate::tui::keys::keymap::Keymap;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::scroll;
 
 /// Draws the help over the whole body, scrolled.
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: &Theme) {

@@ -2,68 +2,23 @@
 //! It must not observe, record or decide: moments come through [`Feed`], and every fact on the screen is the view's.
 
 mod act;
-mod advice;
-mod alarms;
 mod app;
-mod book;
-mod book_entry;
-mod book_list;
-mod cells;
-mod clipboard;
-mod columns;
-mod counts;
-mod events;
+mod event_loop;
 mod feed;
-mod footer;
-mod glyphs;
+mod feed_worker;
 mod go;
-mod header;
 mod help;
-mod keymap;
 mod keys;
-mod kubelet;
-mod kubelet_calls;
-mod kubelet_loop;
-mod kubelet_pleg;
-mod kubelet_settings;
-mod log;
-mod log_draw;
-mod log_lines;
-mod manual;
 mod mouse;
-mod node;
-mod node_order;
-mod node_room;
-mod node_state;
-mod output;
-mod paint;
 mod palette;
-mod pane;
-mod picture;
-mod pleg;
-mod pod;
-mod pod_containers;
-mod pod_events;
-mod pod_life;
-mod pod_log;
-mod pod_stages;
-mod pod_why;
-mod run;
+mod panes;
 mod screen;
-mod scroll;
-mod sections;
-mod selected;
-mod sources;
-mod step;
-mod table;
-mod tabs;
+mod screen_state;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
-mod tty;
-mod watch;
-mod worker;
+mod widgets;
 
 use std::io;
 
@@ -72,14 +27,14 @@ use thiserror::Error;
 use crate::view::{Column, Filter, Sort};
 
 pub use app::{App, Flow, Typing};
+pub use event_loop::run;
 pub use feed::Feed;
-pub use keymap::Keymap;
+pub use keys::keymap::Keymap;
+pub use keys::reference::{Line, Place, keys_text, places};
 pub use keys::{Action, BINDINGS, Binding, Context, Key};
-pub use manual::{Line, Place, keys_text, places};
-pub use paint::Painter;
-pub use pane::Pane;
-pub use picture::Picture;
-pub use run::run;
+pub use panes::Pane;
+pub use screen_state::Picture;
+pub use terminal::paint::Painter;
 pub use theme::{Look, Role, Theme};
 
 /// What the command line and the configuration ask of the screen.

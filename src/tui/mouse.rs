@@ -4,11 +4,12 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 
-use super::app::{App, Flow};
-use super::columns::columns;
-use super::keys::Action;
-use super::pane::Pane;
-use super::tabs;
+use crate::tui::app::App;
+use crate::tui::app::Flow;
+use crate::tui::keys::Action;
+use crate::tui::panes::Pane;
+use crate::tui::panes::pods::columns::columns;
+use crate::tui::widgets::tabs;
 use crate::view::{Column, Sort};
 
 /// Rows of one notch of the wheel.

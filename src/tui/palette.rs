@@ -1,11 +1,13 @@
 //! Owns what can be asked for by name after `:`, how it is completed, and what is said of an unknown name.
 //! It must not carry anything out.
 
-use super::Picture;
-use super::keymap::Keymap;
-use super::keys::{Action, BINDINGS, Context};
-use super::theme::Look;
 use crate::text::Text;
+use crate::tui::keys::Action;
+use crate::tui::keys::BINDINGS;
+use crate::tui::keys::Context;
+use crate::tui::keys::keymap::Keymap;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Look;
 use crate::view::{Column, Sort};
 
 /// Candidates offered.

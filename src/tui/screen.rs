@@ -17,15 +17,29 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::app::App;
-use super::cells::put;
-use super::pane::Pane;
-use super::scroll::View;
-use super::theme::{Role, Theme};
-use super::{
-    Picture, alarms, book_entry, book_list, counts, events, footer, header, help, kubelet, log_draw, node, pleg, pod,
-    selected, sources, table,
-};
+use crate::tui::app::App;
+use crate::tui::help;
+use crate::tui::panes::Pane;
+use crate::tui::panes::events;
+use crate::tui::panes::kubelet;
+use crate::tui::panes::log::draw;
+use crate::tui::panes::node;
+use crate::tui::panes::pod;
+use crate::tui::panes::pods::alarms;
+use crate::tui::panes::pods::counts;
+use crate::tui::panes::pods::pleg;
+use crate::tui::panes::pods::selected;
+use crate::tui::panes::pods::sources;
+use crate::tui::panes::pods::table;
+use crate::tui::panes::runbook::entry;
+use crate::tui::panes::runbook::list;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::put;
+use crate::tui::widgets::footer;
+use crate::tui::widgets::header;
+use crate::tui::widgets::scroll::View;
 
 /// Narrowest and lowest terminal that is drawn in.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -67,14 +81,14 @@ fn pane(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme
     match (app.pane, &mut app.book.page) {
         (Pane::Pods, _) => View::default(),
         (Pane::Pod, _) => match &mut app.log {
-            Some(log) => log_draw::draw(buffer, area, log, theme),
+            Some(log) => draw::draw(buffer, area, log, theme),
             None => pod::draw(buffer, area, picture, app.open.as_mut(), theme),
         },
         (Pane::Kubelet, _) => kubelet::draw(buffer, area, picture, &mut app.kubelet, theme),
         (Pane::Node, _) => node::draw(buffer, area, picture, &mut app.node, theme),
         (Pane::Events, _) => events::draw(buffer, area, picture, &mut app.events, theme),
-        (Pane::Runbook, Some(page)) => book_entry::draw(buffer, area, page, theme),
-        (Pane::Runbook, None) => book_list::draw(buffer, area, &mut app.book, app.typing.is_on(), theme),
+        (Pane::Runbook, Some(page)) => entry::draw(buffer, area, page, theme),
+        (Pane::Runbook, None) => list::draw(buffer, area, &mut app.book, app.typing.is_on(), theme),
     }
 }
 

@@ -1,0 +1,222 @@
+//! Owns the pane of events: one stream over the node, repeats folded, newest first.
+//! It must not compute: the view does.
+//!
+//! ```text
+//! EVENTS  214 of 37 subjects                                        filter backoff · 12 shown
+//!    AGE  COUNT  OBJECT                 REASON     FINDING             MESSAGE
+//!    34s     ×4  shop/web-6d4cf (web)   BackOff    run.crash           Back-off restarting …
+//! the message of the selected one, in full
+//! ```
+
+use crate::time::TimeDelta;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::observation::{Source, Time};
+use crate::pipeline::human_duration;
+use crate::text::one_line;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::cut;
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::cells::pod_name;
+use crate::tui::widgets::cells::put;
+use crate::tui::widgets::cells::put_right;
+use crate::tui::widgets::cells::width;
+use crate::tui::widgets::cells::wrap;
+use crate::tui::widgets::scroll::Cursor;
+use crate::tui::widgets::scroll::Rows;
+use crate::tui::widgets::scroll::View;
+use crate::view::{EventLine, clock};
+
+/// Lines above the rows.
+const HEAD: u16 = 2;
+/// Lines below them for the message of the selected one, where the pane is this high.
+const FOOT: u16 = 4;
+const HIGH: u16 = 14;
+
+/// What the user has done here.
+#[derive(Clone, Debug, Default)]
+pub struct EventsPane {
+    /// What the events shown must have.
+    pub words: String,
+    /// The selected event.
+    pub cursor: Cursor,
+}
+
+/// Widths of the columns before the message.
+struct Widths {
+    subject: usize,
+    reason: usize,
+    cause: usize,
+}
+
+/// Draws the pane.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut EventsPane, theme: &Theme) -> View {
+    let (all, older) = picture.events();
+    let shown: Vec<&EventLine> = all.iter().filter(|e| e.matches(&pane.words)).collect();
+    let foot = if area.height >= HIGH { FOOT } else { 0 };
+    let list = Rect { height: area.height.saturating_sub(foot), ..area };
+    let rows = usize::from(list.height.saturating_sub(HEAD));
+    pane.cursor.keep(shown.len(), rows);
+    counts(buffer, area, (all, older), shown.len(), &pane.words, theme);
+    if area.height <= HEAD {
+        return View { page: rows.max(1), ..View::default() };
+    }
+    if shown.is_empty() {
+        let text = nothing(picture, all.is_empty());
+        put(buffer, area.x + 1, area.y + HEAD, area.right(), text, theme.style(Role::Muted));
+        return View { page: rows.max(1), ..View::default() };
+    }
+    let widths = widths(&shown, usize::from(area.width));
+    let cause = if widths.cause > 0 { format!("{} ", fit("FINDING", widths.cause)) } else { String::new() };
+    let heading = format!(
+        "{:>5} {:>6}   {} {} {cause}MESSAGE",
+        "AGE",
+        "COUNT",
+        fit("OBJECT", widths.subject),
+        fit("REASON", widths.reason)
+    );
+    put(buffer, area.x + 1, area.y + 1, area.right(), &heading, theme.style(Role::Heading));
+    let now = picture.moment.now;
+    let seen = shown.iter().skip(pane.cursor.top).take(rows);
+    for (i, (y, event)) in (list.y + HEAD..list.bottom()).zip(seen).enumerate() {
+        let selected = pane.cursor.top + i == pane.cursor.index;
+        row(buffer, Rect { y, height: 1, ..area }, event, &widths, (now, picture.secrets), selected, theme);
+    }
+    let selected = shown.get(pane.cursor.index);
+    if let Some(event) = selected.filter(|_| foot > 0) {
+        detail(buffer, Rect { y: list.bottom(), height: foot, ..area }, event, (now, picture.secrets), theme);
+    }
+    let count = shown.len().saturating_sub(pane.cursor.top).min(rows);
+    let position = (shown.len() > rows).then_some((pane.cursor.top + 1, pane.cursor.top + count, shown.len()));
+    View {
+        page: rows.max(1),
+        position,
+        rows: Some(Rows { y: list.y + HEAD, first: pane.cursor.top, count }),
+        line: selected.map(|e| format!("{} {}: {}", e.subject, e.reason.one_line(), e.message.one_line())),
+    }
+}
+
+fn nothing(picture: &Picture, none: bool) -> &'static str {
+    let live = picture.moment.snapshot.sources.get(&Source::ApiEvents).is_some_and(|facts| facts.last_answer.is_some());
+    match (none, live) {
+        (true, false) => "no source of events has been heard: a kubelet's own credential may not list them",
+        (true, true) => "none",
+        (false, _) => "no event has these words",
+    }
+}
+
+fn counts(
+    buffer: &mut Buffer,
+    area: Rect,
+    (all, older): (&[EventLine], usize),
+    shown: usize,
+    words: &str,
+    theme: &Theme,
+) {
+    if area.height == 0 {
+        return;
+    }
+    let warnings = all.iter().filter(|e| e.warning).count();
+    let x = put(buffer, area.x, area.y, area.right(), "EVENTS", theme.style(Role::Heading)) + 2;
+    let left_out = if older > 0 { format!(" · {older} older events left out") } else { String::new() };
+    let text = format!("{} different, {warnings} of them warnings{left_out}", all.len());
+    let x = put(buffer, x, area.y, area.right(), &text, theme.style(Role::Plain));
+    if !words.is_empty() {
+        let room = usize::from(area.right().saturating_sub(x + 1));
+        put_right(
+            buffer,
+            area,
+            0,
+            x,
+            &cut(&format!("filter {words} · {shown} shown"), room),
+            theme.style(Role::Heading),
+        );
+    }
+}
+
+fn widths(shown: &[&EventLine], cells: usize) -> Widths {
+    let widest = |of: fn(&EventLine) -> usize, most: usize| shown.iter().map(|e| of(e)).max().unwrap_or(0).min(most);
+    let cause = if cells >= 100 { widest(|e| width(&e.cause), cells / 6).max(7) } else { 0 };
+    Widths {
+        subject: widest(|e| width(&subject(e)), cells * 3 / 10).max(6),
+        reason: widest(|e| width(&e.reason), (cells / 6).max(10)).max(6),
+        cause,
+    }
+}
+
+fn subject(event: &EventLine) -> String {
+    let container = if event.container.is_empty() { String::new() } else { format!(" ({})", event.container) };
+    let kind = if event.kind == "Pod" { String::new() } else { format!("{} ", event.kind) };
+    format!("{kind}{}{container}", event.subject)
+}
+
+/// The subject in so many cells; of a pod both parts stay to be seen.
+fn short(event: &EventLine, max: usize) -> String {
+    let whole = subject(event);
+    match event.subject.split_once('/') {
+        Some((namespace, name)) if event.kind == "Pod" && width(&whole) > max => pod_name(namespace, name, max),
+        _ => whole,
+    }
+}
+
+fn row(
+    buffer: &mut Buffer,
+    area: Rect,
+    event: &EventLine,
+    widths: &Widths,
+    (now, secrets): (Time, bool),
+    selected: bool,
+    theme: &Theme,
+) {
+    let base = if selected { theme.style(Role::Selected) } else { Style::new() };
+    if selected {
+        buffer.set_style(area, base);
+        put(buffer, area.x, area.y, area.right(), "▸", base);
+    }
+    let role = base.patch(theme.style(if event.warning { Role::Slow } else { Role::Plain }));
+    let muted = base.patch(theme.style(Role::Muted));
+    let times = if event.count > 1 { format!("×{}", event.count) } else { String::new() };
+    let pieces = [
+        (format!("{:>5}", age(event.last, now)), base),
+        (format!("{times:>6}"), base),
+        (if event.warning { "!" } else { " " }.to_owned(), role),
+        (fit(&short(event, widths.subject), widths.subject), base),
+        (fit(&event.reason, widths.reason), role),
+        (if widths.cause > 0 { fit(&event.cause, widths.cause) } else { String::new() }, muted),
+        (one_line(event.message.shown(secrets)).into_owned(), base),
+    ];
+    let mut x = area.x + 1;
+    for (text, style) in pieces.iter().filter(|(text, _)| !text.is_empty()) {
+        x = put(buffer, x, area.y, area.right(), text, *style).saturating_add(1);
+    }
+}
+
+fn detail(buffer: &mut Buffer, area: Rect, event: &EventLine, (now, secrets): (Time, bool), theme: &Theme) {
+    let times = match (event.count > 1, event.first) {
+        (true, Some(first)) => format!("{} times since {}", event.count, clock(first)),
+        _ => event.last.map(clock).unwrap_or_default(),
+    };
+    let kind = if event.warning { "Warning" } else { "Normal" };
+    let cause = if event.cause.is_empty() { String::new() } else { format!("  [{}]", event.cause) };
+    let head = format!(
+        "{} {}  {kind} {}{cause}  by {}, {times}, last {} ago",
+        event.kind.one_line(),
+        event.subject,
+        event.reason.one_line(),
+        event.reporter.one_line(),
+        age(event.last, now)
+    );
+    put(buffer, area.x, area.y, area.right(), &cut(&head, usize::from(area.width)), theme.style(Role::Heading));
+    let lines = wrap(&one_line(event.message.shown(secrets)), usize::from(area.width).saturating_sub(1).max(1));
+    for (y, line) in (area.y + 1..area.bottom()).zip(lines) {
+        put(buffer, area.x + 1, y, area.right(), &line, theme.style(Role::Plain));
+    }
+}
+
+fn age(at: Option<Time>, now: Time) -> String {
+    at.map_or_else(|| "-".into(), |at| human_duration((now - at).max(TimeDelta::zero())))
+}

@@ -1,0 +1,42 @@
+//! Owns the table of runtime operations of the last window.
+//! It must not rank by anything but how long they take.
+
+use ratatui::text::Line;
+
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::sections::nothing;
+use crate::tui::widgets::sections::number;
+use crate::tui::widgets::sections::table;
+use crate::tui::widgets::sections::text;
+use crate::tui::widgets::sections::title;
+use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+
+/// The section.
+pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let note = view.pleg.windows.last().map(|w| format!("{} to {}, slowest first", clock(w.from), clock(w.to)));
+    let mut lines = vec![title("RUNTIME OPERATIONS", &note.unwrap_or_default(), cells, theme)];
+    if view.operations.is_empty() {
+        lines.extend(nothing("none in the last window, or the kubelet's metrics do not tell", cells, theme));
+        return lines;
+    }
+    let row = |o: &crate::model::OperationWindow| {
+        // A pull takes its time.
+        let slow = o.mean.is_some_and(|m| m >= SLOW_S) && o.name != "pull_image";
+        let (errors, role) = (o.errors, if slow { Role::Slow } else { Role::Plain });
+        let errors = number(errors.to_string()).role(if errors > 0 { Role::Trouble } else { Role::Muted });
+        vec![
+            text(o.name.one_line()).role(role),
+            number(format!("{:.1}/s", o.rate)),
+            number(o.mean.map(milliseconds).unwrap_or_default()).role(role),
+            number(quantile(o.p50)),
+            number(quantile(o.p99)).role(role),
+            errors,
+            number(o.total_errors.to_string()).role(Role::Muted),
+            text(if slow { "slow" } else { "" }).role(role),
+        ]
+    };
+    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "EVER", ""];
+    lines.extend(table(&head, view.operations.iter().map(row).collect(), cells, theme));
+    lines
+}

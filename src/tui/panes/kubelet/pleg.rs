@@ -1,0 +1,108 @@
+//! Owns PLEG at length: the last 15 minutes, its age against the threshold, and our own timing of the same calls.
+//! It must not show an interpolated figure without its mark.
+
+use crate::time::TimeDelta;
+use ratatui::text::{Line, Span};
+
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::sections::bar;
+use crate::tui::widgets::sections::said;
+use crate::tui::widgets::sections::title;
+use crate::tui::widgets::sparkline::sparkline;
+use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
+
+/// Cells of the bar of age.
+const BAR: usize = 12;
+/// Most cells of the sparkline: one a scrape.
+const SPARK: usize = 90;
+
+/// The section.
+pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let (pleg, relists) = (&view.pleg, &view.relists);
+    let verdict = pleg.verdict(now);
+    let role = match verdict {
+        "ok" => Role::Good,
+        "slow" | "stale" => Role::Slow,
+        "unknown" => Role::Muted,
+        _ => Role::Trouble,
+    };
+    let mut head = title("PLEG", "", cells, theme);
+    head.spans.push(Span::styled(format!("  {verdict}"), theme.style(role)));
+    let mut lines = vec![head];
+    let stale = if pleg.stale { Role::Muted } else { Role::Plain };
+    if let Some(span) = relists.span {
+        let rate = relists.rate.map(|r| format!(", {r:.2} a second")).unwrap_or_default();
+        let mean = relists.mean.map(|m| format!(", mean {}", milliseconds(m))).unwrap_or_default();
+        let worst = relists.worst.map(|(m, at)| format!(", worst window {} at {}", milliseconds(m), clock(at)));
+        let words =
+            format!("{}: {} relists{rate}{mean}{}", human_duration(span), relists.count, worst.unwrap_or_default());
+        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_S) { Role::Slow } else { stale };
+        lines.extend(said(&words, role, cells, theme));
+        let spark = sparkline(&pleg.windows, now, cells.saturating_sub(22).clamp(8, SPARK));
+        lines.push(Line::raw(format!("  -15m {spark} now")));
+    }
+    if let Some(w) = pleg.windows.last() {
+        let mean = w.mean.map_or_else(|| "no relist ended".into(), |m| format!("mean {}", milliseconds(m)));
+        let words = format!(
+            "last window {} to {}: {} relists, {mean}, p50 {}, p90 {}, p99 {}",
+            clock(w.from),
+            clock(w.to),
+            w.relists,
+            quantile(w.p50),
+            quantile(w.p90),
+            quantile(w.p99)
+        );
+        let role = if w.mean.is_some_and(|m| m >= SLOW_S) { Role::Slow } else { stale };
+        lines.extend(said(&words, role, cells, theme));
+    } else {
+        lines.extend(said("no two readings of the kubelet's metrics yet", Role::Muted, cells, theme));
+    }
+    if relists.beyond + relists.discarded > 0 {
+        let words = format!("{} relists longer than 10s, {} events discarded", relists.beyond, relists.discarded);
+        lines.extend(said(&words, Role::Trouble, cells, theme));
+    }
+    if let Some(age) = pleg.last_seen_age {
+        let share = age.num_milliseconds() as f64 / pleg.threshold.num_milliseconds().max(1) as f64;
+        let role = if share >= 1.0 { Role::Trouble } else { stale };
+        let words = format!(
+            "last seen {} ago of {} {}; a relist is slow from {} on",
+            human_duration(age),
+            human_duration(pleg.threshold),
+            bar(share, BAR),
+            milliseconds(SLOW_S)
+        );
+        lines.extend(said(&words, role, cells, theme));
+    }
+    lines.extend(own(view, now, cells, theme));
+    lines.extend(said("~ interpolated inside a bucket, ≥ above the highest", Role::Muted, cells, theme));
+    lines
+}
+
+fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let own = &view.pleg.own;
+    let mut parts = Vec::new();
+    let mut role = Role::Plain;
+    if let Some(waits) = view.pleg.unanswered_for(now).filter(|w| *w >= TimeDelta::seconds(1)) {
+        let what = if own.in_flight == own.unanswered_since { "in flight for" } else { "no answer for" };
+        parts.push(format!("{what} {}", human_duration(waits)));
+        role = Role::Trouble;
+    } else if own.in_flight.is_some() {
+        parts.push("one in flight".into());
+    }
+    if let Some(last) = own.done.back() {
+        let told = if last.ok { "" } else { " (failed)" };
+        parts.push(format!("last {}{told}", milliseconds(last.took_us as f64 / 1e6)));
+        let mean = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum::<f64>() / own.done.len() as f64;
+        let worst = own.done.iter().max_by_key(|t| t.took_us).unwrap_or(last);
+        parts.push(format!("mean {} of {} calls", milliseconds(mean), own.done.len()));
+        parts.push(format!("worst {} at {}", milliseconds(worst.took_us as f64 / 1e6), clock(worst.at)));
+    }
+    if parts.is_empty() {
+        parts.push("none: the runtime's socket is not among the sources".into());
+        role = Role::Muted;
+    }
+    said(&format!("our own list calls, which a relist pays too: {}", parts.join(", ")), role, cells, theme)
+}

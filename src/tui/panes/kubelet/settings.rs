@@ -1,0 +1,45 @@
+//! Owns the list of the kubelet's settings with their defaults, and what is to be said of them.
+//! It must not cut a remark: it is wrapped.
+
+use ratatui::text::{Line, Span};
+
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::cells::width;
+use crate::tui::widgets::sections::nothing;
+use crate::tui::widgets::sections::said;
+use crate::tui::widgets::sections::title;
+use crate::view::{KubeletView, SettingLine};
+
+/// The section.
+pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("SETTINGS", "* is not the default, which stands in brackets", cells, theme)];
+    if view.settings.is_empty() {
+        lines.extend(nothing("not known: /configz was not read", cells, theme));
+        return lines;
+    }
+    let names = view.settings.iter().map(|s| width(s.name)).max().unwrap_or(0).min(cells / 2);
+    for setting in &view.settings {
+        lines.push(one(setting, names, cells, theme));
+        if !setting.remark.is_empty() {
+            lines.extend(said(&format!("  {}", setting.remark), Role::Slow, cells, theme));
+        }
+    }
+    lines
+}
+
+fn one(setting: &SettingLine, names: usize, cells: usize, theme: &Theme) -> Line<'static> {
+    let mark = if setting.changed { "* " } else { "  " };
+    let value = setting.value.as_deref().unwrap_or(setting.default);
+    let default = if setting.changed { format!("  ({})", setting.default) } else { String::new() };
+    let room = cells.saturating_sub(names + 4);
+    Line::from(vec![
+        Span::styled(mark, theme.style(Role::Heading)),
+        Span::raw(format!("{}  ", fit(setting.name, names))),
+        Span::styled(
+            crate::tui::widgets::cells::cut(&format!("{value}{default}"), room).into_owned(),
+            theme.style(if setting.changed { Role::Heading } else { Role::Plain }),
+        ),
+    ])
+}

@@ -1,0 +1,100 @@
+//! Owns what feeds the kubelet's sync loop, and what comes out of it: pod workers by state, and how long pods take to start.
+//! It must not draw a feed as well of which nothing is known.
+
+use crate::time::TimeDelta;
+use ratatui::text::{Line, Span};
+
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::cells::width;
+use crate::tui::widgets::cells::wrap;
+use crate::tui::widgets::sections::nothing;
+use crate::tui::widgets::sections::number;
+use crate::tui::widgets::sections::said;
+use crate::tui::widgets::sections::table;
+use crate::tui::widgets::sections::text;
+use crate::tui::widgets::sections::title;
+use crate::view::{Feed, Health, KubeletView, milliseconds, quantile};
+
+/// Feeds of the loop.
+pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let ago = |at: Time| human_duration((now - at).max(TimeDelta::zero()));
+    let mut notes = Vec::new();
+    notes.extend(view.started.map(|at| format!("kubelet started {} ago", ago(at))));
+    notes.extend(
+        view.health
+            .as_ref()
+            .map(|(at, ok, _)| format!("healthz {} {} ago", if *ok { "ok" } else { "failed" }, ago(*at))),
+    );
+    let mut lines = vec![title("SYNC LOOP", &notes.join("; "), cells, theme)];
+    let names = view.feeds.iter().map(|f| width(f.name)).max().unwrap_or(0);
+    for feed in &view.feeds {
+        lines.extend(one(feed, names, cells, theme));
+    }
+    lines
+}
+
+fn one(feed: &Feed, names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let (glyph, role) = match feed.health {
+        Health::Well => ("●", Role::Good),
+        Health::Slow => ("◐", Role::Slow),
+        Health::Trouble => ("✗", Role::Trouble),
+        Health::Unknown => ("?", Role::Muted),
+    };
+    let indent = 4 + names + 2;
+    let words = match feed.health {
+        Health::Well | Health::Unknown => Role::Plain,
+        _ => role,
+    };
+    let mut known = wrap(&feed.known, cells.saturating_sub(indent).max(1)).into_iter();
+    let mut out = vec![Line::from(vec![
+        Span::styled(format!("  {glyph} "), theme.style(role)),
+        Span::styled(fit(feed.name, names), theme.style(Role::Heading)),
+        Span::styled(format!("  {}", known.next().unwrap_or_default()), theme.style(words)),
+    ])];
+    out.extend(known.map(|l| Line::styled(format!("{}{l}", " ".repeat(indent)), theme.style(words))));
+    out.push(Line::styled(format!("{}{}", " ".repeat(indent), feed.what), theme.style(Role::Muted)));
+    out
+}
+
+/// Workers and starts.
+pub fn workers(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("POD WORKERS", "counted by the housekeeping, every 2s", cells, theme)];
+    if view.workers.is_empty() {
+        lines.extend(nothing("not known: the kubelet's metrics do not tell", cells, theme));
+    }
+    let row = |w: &crate::view::Workers| {
+        let odd = w.config != "desired" && w.pods > 0;
+        let words = match w.config.as_str() {
+            "desired" => "",
+            "orphan" => "gone from the API, not cleaned up yet",
+            _ => "known to the runtime alone",
+        };
+        let role = if odd { Role::Slow } else { Role::Plain };
+        vec![
+            text(w.lifecycle.one_line()),
+            text(w.config.one_line()),
+            number(w.pods.to_string()).role(role),
+            text(words).role(Role::Muted),
+        ]
+    };
+    lines.extend(table(&["", "", "", ""], view.workers.iter().map(row).collect(), cells, theme));
+    lines.push(title("STARTS OF PODS", "from creation to running, without pulls and init containers", cells, theme));
+    match view.starts.filter(|s| s.count > 0) {
+        Some(s) => {
+            let mean = s.mean.map(milliseconds).unwrap_or_default();
+            let words = format!(
+                "{} since the kubelet started: mean {mean}, p50 {}, p99 {}",
+                s.count,
+                quantile(s.p50),
+                quantile(s.p99)
+            );
+            lines.extend(said(&words, Role::Plain, cells, theme));
+        }
+        None => lines.extend(nothing("none is counted", cells, theme)),
+    }
+    lines
+}

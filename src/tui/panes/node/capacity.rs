@@ -1,0 +1,159 @@
+//! Owns what the node has left: resources against requests, limits and use, eviction thresholds, file systems, pressure.
+//! It must not leave a bound unmarked that is passed.
+
+use crate::time::TimeDelta;
+use ratatui::text::Line;
+
+use crate::objects::Quantity;
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::sections::Cell;
+use crate::tui::widgets::sections::bar;
+use crate::tui::widgets::sections::nothing;
+use crate::tui::widgets::sections::number;
+use crate::tui::widgets::sections::percent;
+use crate::tui::widgets::sections::table;
+use crate::tui::widgets::sections::text;
+use crate::tui::widgets::sections::title;
+use crate::view::{NodeDetail, ResourceLine, Threshold, bytes};
+
+/// Width from which pods without a limit are told.
+const WIDE: usize = 100;
+/// Cells of a bar.
+const BAR: usize = 6;
+/// From this share on something is marked as nearly full.
+const NEARLY: f64 = 0.9;
+/// A threshold nearer than this share of all is marked.
+const NEAR: f64 = 0.05;
+/// Pressure from which on it is marked, percent of the last 10 s.
+const PRESSED: f64 = 10.0;
+
+/// Resources.
+pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("RESOURCES", &view.unseen, cells, theme)];
+    if view.resources.is_empty() {
+        lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
+        return lines;
+    }
+    let head = ["", "FOR PODS", "REQUESTED", "", "", "LIMITS", "IN USE", ""];
+    let rows = view.resources.iter().map(|r| row(r, cells >= WIDE)).collect();
+    lines.extend(table(&head, rows, cells, theme));
+    lines
+}
+
+fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
+    let share = r.requested.share_of(r.allocatable);
+    let role = match share {
+        Some(s) if s > 1.0 => Role::Trouble,
+        Some(s) if s >= NEARLY => Role::Slow,
+        _ => Role::Plain,
+    };
+    let of = |amount: Quantity, whole: Quantity| amount.share_of(whole).map(percent).unwrap_or_default();
+    let both = |amount: Quantity, whole: Quantity| format!("{} {:>3}", r.text(amount), of(amount, whole));
+    let limits = if r.limits.is_zero() { String::new() } else { both(r.limits, r.allocatable) };
+    let is_pods = r.resource == crate::objects::Resource::Pods;
+    let used = r.used.filter(|_| !is_pods);
+    vec![
+        text(r.resource.name()),
+        number(r.text(r.allocatable)),
+        number(r.text(r.requested)).role(role),
+        number(of(r.requested, r.allocatable)).role(role),
+        text(bar(share.unwrap_or(0.0), BAR)).role(role),
+        number(limits),
+        number(used.map(|u| both(u, r.capacity)).unwrap_or_default()),
+        text(if wide && r.unbounded > 0 && r.resource.is_bytes() && !is_pods {
+            format!("{} pods without limit", r.unbounded)
+        } else {
+            String::new()
+        })
+        .role(Role::Muted),
+    ]
+}
+
+/// Thresholds, file systems, pressure.
+pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let assumed = view.thresholds.iter().any(|t| t.assumed);
+    let note = if assumed { "the defaults: the kubelet's settings were not read" } else { "" };
+    let mut lines = vec![title("EVICTION THRESHOLDS", note, cells, theme)];
+    if view.thresholds.is_empty() {
+        lines.extend(nothing("none is set: nothing evicts", cells, theme));
+    }
+    lines.extend(table(&["", "", "", "", ""], view.thresholds.iter().map(threshold).collect(), cells, theme));
+    // Said once, above.
+    let Some(looked) = view.looked else { return lines };
+    let note = format!("looked at {} ago", human_duration((now - looked).max(TimeDelta::zero())));
+    lines.push(title("FILE SYSTEMS AND PRESSURE", &note, cells, theme));
+    if !view.disks.is_empty() {
+        let head = ["", "LEFT", "OF", "", "INODES LEFT", "IMAGES"];
+        lines.extend(table(&head, view.disks.iter().map(disk).collect(), cells, theme));
+    }
+    if let Some(memory) = view.memory {
+        let of = Quantity::whole(i64::try_from(memory.available).unwrap_or(i64::MAX));
+        let all = Quantity::whole(i64::try_from(memory.total).unwrap_or(i64::MAX));
+        let share = of.share_of(all).unwrap_or(1.0);
+        let cpu = view.cpu.map(|share| format!("; processors {} busy", percent(share))).unwrap_or_default();
+        let words =
+            format!("memory: {} of {} left ({}){cpu}", bytes(memory.available), bytes(memory.total), percent(share));
+        lines.extend(crate::tui::widgets::sections::said(&words, Role::Plain, cells, theme));
+    }
+    let rows = view.pressure.iter().map(|(kind, p)| {
+        let figures = |of: [f64; 3]| of.map(|p| format!("{p:.0}%")).join(" ");
+        let most = p.full.map_or(p.some[0], |full| full[0].max(p.some[0]));
+        let role = if most >= PRESSED { Role::Slow } else { Role::Plain };
+        let full = p.full.map(|full| format!("full {}", figures(full))).unwrap_or_default();
+        vec![
+            text(format!("pressure {kind}")),
+            text(format!("some {}", figures(p.some))).role(role),
+            text(full).role(role),
+            text("over 10s 60s 300s").role(Role::Muted),
+        ]
+    });
+    lines.extend(table(&["", "", "", ""], rows.collect(), cells, theme));
+    lines
+}
+
+fn threshold(t: &Threshold) -> Vec<Cell> {
+    let amount = |q: Quantity| match t.is_bytes() {
+        true => bytes(u64::try_from(q.ceil()).unwrap_or(0)),
+        false => q.ceil().to_string(),
+    };
+    let grace = if t.grace.is_empty() { String::new() } else { format!(" for {}", t.grace.one_line()) };
+    let (margin, role) = match (t.margin(), t.margin_share()) {
+        (Some(margin), share) if margin < Quantity::ZERO => {
+            let share = share.map(|s| format!(" ({})", percent(-s))).unwrap_or_default();
+            (format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)), Role::Trouble)
+        }
+        (Some(margin), share) => {
+            let near = share.is_some_and(|s| s < NEAR);
+            let share = share.map(|s| format!(" ({})", percent(s))).unwrap_or_default();
+            let word = if near { " NEAR" } else { "" };
+            (format!("{} away{share}{word}", amount(margin)), if near { Role::Slow } else { Role::Plain })
+        }
+        (None, _) => {
+            let passed = t.condition.is_some_and(|(_, is)| is);
+            (t.told().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
+        }
+    };
+    vec![
+        text(format!("{}<{}{grace}", t.signal.one_line(), t.setting.one_line())),
+        number(t.left.map(|left| format!("{} left", amount(left))).unwrap_or_default()),
+        text(margin).role(role),
+    ]
+}
+
+fn disk(disk: &crate::view::Disk) -> Vec<Cell> {
+    let fs = &disk.filesystem;
+    let share = |left: u64, all: u64| if all > 0 { left as f64 / all as f64 } else { 1.0 };
+    let role = |share: f64| if share < 1.0 - NEARLY { Role::Slow } else { Role::Plain };
+    let (room, inodes) = (share(fs.available, fs.size), share(fs.inodes_free, fs.inodes));
+    vec![
+        text(&disk.role),
+        number(bytes(fs.available)).role(role(room)),
+        number(bytes(fs.size)),
+        number(percent(room)).role(role(room)),
+        number(if fs.inodes > 0 { percent(inodes) } else { "-".into() }).role(role(inodes)),
+        number(disk.images.map(bytes).unwrap_or_default()),
+    ]
+}

@@ -1,0 +1,114 @@
+//! Owns the lists of pods: the two of those that would die for lack of memory, first to last, and the busiest.
+//! It must not show one as if it were the other.
+
+use ratatui::text::Line;
+
+use crate::objects::{Quantity, Resource};
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::pod_name;
+use crate::tui::widgets::sections::Cell;
+use crate::tui::widgets::sections::nothing;
+use crate::tui::widgets::sections::number;
+use crate::tui::widgets::sections::percent;
+use crate::tui::widgets::sections::table;
+use crate::tui::widgets::sections::text;
+use crate::tui::widgets::sections::title;
+use crate::view::{Busy, NodeDetail, Victim, amount_text};
+
+/// Pods shown of each list.
+const SHOWN: usize = 12;
+
+/// As the kubelet would evict them.
+pub fn evicted(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let note = match view.knows_use() {
+        true => "over request, then priority, then excess",
+        false => "over request, then priority",
+    };
+    let mut lines = vec![title("EVICTED FIRST when memory is short", note, cells, theme)];
+    let row = |(i, v): (usize, &Victim)| {
+        let (over, role) = match (v.over, v.excess()) {
+            (Some(true), Some(excess)) => (format!("over by {}", memory(excess)), Role::Slow),
+            (Some(true), None) => ("over: asks for none".into(), Role::Slow),
+            (Some(false), Some(excess)) => (format!("{} below", memory(Quantity::ZERO - excess)), Role::Plain),
+            _ => (String::new(), Role::Muted),
+        };
+        let mut cells = numbered(i, v, cells);
+        cells.extend([
+            text(over).role(role),
+            number(format!("asks {}", memory(v.request))),
+            number(format!("prio {}", v.priority)),
+            text(v.class.one_line()).role(Role::Muted),
+        ]);
+        cells
+    };
+    let never = view.kernel.len() - view.eviction.len();
+    lines.extend(list(&view.eviction, row, cells, theme));
+    if never > 0 {
+        lines.extend(nothing(&format!("never: {never} static or critical pods"), cells, theme));
+    }
+    lines
+}
+
+/// As the kernel would kill them.
+pub fn killed(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let note = match view.knows_use() {
+        true => "~score: oom_score_adj and thousandths of the memory it uses",
+        false => "by oom_score_adj alone",
+    };
+    let mut lines = vec![title("KILLED FIRST by the kernel", note, cells, theme)];
+    let row = |(i, v): (usize, &Victim)| {
+        let mut cells = numbered(i, v, cells);
+        cells.extend([
+            number(format!("adj {}", v.adj)),
+            number(v.score.map(|score| format!("~score {score}")).unwrap_or_default()),
+            number(v.used.map(|used| format!("uses {}", memory(used))).unwrap_or_default()),
+            text(v.class.one_line()).role(Role::Muted),
+        ]);
+        cells
+    };
+    lines.extend(list(&view.kernel, row, cells, theme));
+    lines
+}
+
+/// The busiest; nothing while nobody knows.
+pub fn busy(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if view.busy.is_empty() {
+        return Vec::new();
+    }
+    let cpu = |amount: Quantity| amount_text(&Resource::Cpu, amount);
+    let row = |(i, b): (usize, &Busy)| {
+        let name = pod_name(&b.namespace, &b.name, (cells / 3).max(12));
+        vec![
+            number((i + 1).to_string()),
+            text(name),
+            number(format!("uses {}", cpu(b.used))),
+            number(b.share.map(percent).unwrap_or_default()),
+            number(format!("asks {}", cpu(b.request))).role(if b.is_over() { Role::Slow } else { Role::Plain }),
+            text(b.limit.map_or_else(|| "no limit".into(), |limit| format!("limit {}", cpu(limit)))).role(Role::Muted),
+        ]
+    };
+    let mut lines = vec![title("PROCESSORS, the busiest pods", "between the last two looks", cells, theme)];
+    lines.extend(list(&view.busy, row, cells, theme));
+    lines
+}
+
+fn list<T>(all: &[T], row: impl Fn((usize, &T)) -> Vec<Cell>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if all.is_empty() {
+        return nothing("no pod", cells, theme);
+    }
+    let rows: Vec<_> = all.iter().take(SHOWN).enumerate().map(row).collect();
+    let mut lines = table(&[""; 6], rows, cells, theme);
+    if all.len() > SHOWN {
+        lines.extend(nothing(&format!("and {} more", all.len() - SHOWN), cells, theme));
+    }
+    lines
+}
+
+fn numbered(i: usize, v: &Victim, cells: usize) -> Vec<Cell> {
+    vec![number((i + 1).to_string()), text(pod_name(&v.namespace, &v.name, (cells / 3).max(12)))]
+}
+
+fn memory(amount: Quantity) -> String {
+    amount_text(&Resource::Memory, amount)
+}

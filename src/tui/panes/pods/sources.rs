@@ -1,0 +1,154 @@
+//! Owns the lines that say of every source whether it answers, and when it last did.
+//! It must not hide a source that does not answer to save room: those that do lose their age first.
+//!
+//! ```text
+//! ✗cri no answer 34s  ●api-pods 1s  ●api-node 19s  ●kubelet-pods 4s  ·spans off
+//! ```
+//!
+//! and where that takes more than two lines:
+//!
+//! ```text
+//! ✗cri no answer 34s api ●pods 1s ●node 19s kubelet ●pods 4s ●metrics 8s ·spans off
+//! ```
+
+use crate::time::TimeDelta;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::observation::Time;
+use crate::pipeline::human_duration;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::put;
+use crate::tui::widgets::cells::width;
+use crate::view::SourceLine;
+
+/// A call that takes longer is told, seconds: lists are two seconds apart.
+const LATE_S: i64 = 3;
+/// Most lines with ages, and most lines at all.
+const LINES: (usize, usize) = (2, 3);
+/// Names that are told once for all that begin with them, where there is little room.
+const GROUPS: [&str; 2] = ["api", "kubelet"];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Full names, ages.
+    Full,
+    /// Names in groups, ages.
+    Grouped,
+    /// Names in groups, no ages.
+    Bare,
+}
+
+struct Item {
+    /// The group's name, before the first of it on a line.
+    group: &'static str,
+    /// One more space, so that it is not taken for one of the group before.
+    apart: bool,
+    mark: &'static str,
+    text: String,
+    role: Role,
+}
+
+impl Item {
+    fn cells(&self) -> usize {
+        let group = if self.group.is_empty() { 0 } else { self.group.len() + 1 };
+        group + 1 + width(&self.text) + usize::from(self.apart)
+    }
+}
+
+fn item(line: &SourceLine, now: Time, form: Form) -> Item {
+    let late = line.unanswered_since.filter(|since| now - *since >= TimeDelta::seconds(LATE_S));
+    let (mark, role) = match (line.word, late) {
+        ("off", _) => ("·", Role::Muted),
+        ("ended", _) => ("○", Role::Muted),
+        (_, None) if !line.first.is_empty() => ("◐", Role::Active),
+        ("live", None) => ("●", Role::Good),
+        _ => ("✗", Role::Trouble),
+    };
+    let name = line.source.name();
+    let group = GROUPS.into_iter().find(|g| name.strip_prefix(g).is_some_and(|rest| rest.starts_with('-')));
+    let group = group.filter(|_| form != Form::Full && role != Role::Trouble).unwrap_or_default();
+    let name = if group.is_empty() { name } else { &name[group.len() + 1..] };
+    // One unit is enough here: the column does not jump as seconds become minutes.
+    let age = line.answered.split_inclusive(|c: char| c.is_alphabetic()).next().unwrap_or_default();
+    let mut text = name.to_owned();
+    match (line.word, late) {
+        ("live" | "connecting", Some(since)) => text += &format!(" no answer {}", human_duration(now - since)),
+        (_, None) if !line.first.is_empty() => text += &format!(" {}", line.first),
+        ("live", None) if form == Form::Bare => {}
+        ("live", None) => text += &format!(" {age}"),
+        (word, _) if age.is_empty() || form == Form::Bare && role != Role::Trouble => text += &format!(" {word}"),
+        (word, _) => text += &format!(" {word} {age}"),
+    }
+    if line.dropped > 0 {
+        text += &format!(" ({} dropped)", line.dropped);
+    }
+    if line.unreadable > 0 {
+        text += &format!(" ({} unreadable)", line.unreadable);
+    }
+    Item { group, apart: false, mark, text, role }
+}
+
+/// The most telling form that fits.
+fn form(picture: &Picture, cells: u16) -> Form {
+    let fits = |form: &Form| lines(picture, cells, *form).len() <= LINES.0;
+    [Form::Full, Form::Grouped].into_iter().find(fits).unwrap_or(Form::Bare)
+}
+
+fn gap(form: Form) -> u16 {
+    if form == Form::Full { 2 } else { 1 }
+}
+
+fn lines(picture: &Picture, cells: u16, form: Form) -> Vec<Vec<Item>> {
+    let mut items: Vec<_> = picture.header.sources.iter().map(|s| item(s, picture.header.now, form)).collect();
+    // What is in trouble is seen whatever the room.
+    items.sort_by_key(|i| i.role != Role::Trouble);
+    let (mut out, mut used, mut group) = (Vec::new(), usize::MAX, "");
+    for mut item in items {
+        let named = item.group;
+        if named == group {
+            item.group = "";
+        }
+        item.apart = !group.is_empty() && named != group;
+        if used.saturating_add(item.cells()) > usize::from(cells) {
+            out.push(Vec::new());
+            used = 0;
+            item.group = named;
+            item.apart = false;
+        }
+        group = named;
+        used += item.cells() + usize::from(gap(form));
+        if let Some(line) = out.last_mut() {
+            line.push(item);
+        }
+    }
+    out
+}
+
+/// Lines needed.
+pub fn height(picture: &Picture, cells: u16) -> usize {
+    lines(picture, cells, form(picture, cells)).len().min(LINES.1)
+}
+
+/// Draws the sources.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let form = form(picture, area.width);
+    for (y, line) in (area.y..area.bottom()).zip(lines(picture, area.width, form)) {
+        let mut x = area.x;
+        for item in line {
+            x += u16::from(item.apart);
+            if !item.group.is_empty() {
+                x = put(buffer, x, y, area.right(), item.group, theme.style(Role::Muted)) + 1;
+            }
+            let style = theme.style(item.role);
+            x = put(buffer, x, y, area.right(), item.mark, style);
+            let style = if item.role == Role::Trouble { style } else { theme.style(Role::Plain) };
+            x = put(buffer, x, y, area.right(), &item.text, style) + gap(form);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Owns the table of pods: only the rows that are seen are laid out, however many there are.
+//! It must not sort: the view does.
+//!
+//! ```text
+//!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE WHY
+//! ▸shop/web-6d4cf56db6-x2  0/1   CrashLoopBackOff  ●●●●·●●●○○✗○ running     2m3s     Out of memory
+//! ```
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use crate::pipeline::Stage;
+use crate::tui::app::App;
+use crate::tui::panes::pods::columns::columns;
+use crate::tui::screen_state::Picture;
+use crate::tui::theme::Role;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::cells::pod_name;
+use crate::tui::widgets::cells::put;
+use crate::tui::widgets::cells::wrap;
+use crate::tui::widgets::scroll::Rows;
+use crate::tui::widgets::scroll::View;
+use crate::view::{Column, POD_LISTS, Row, Trouble};
+
+/// Draws heading and rows, and keeps the selected row in sight.
+pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
+    if area.height == 0 {
+        return;
+    }
+    let columns = columns(usize::from(area.width.saturating_sub(1)), picture.widest, &app.columns);
+    let mut x = area.x + 1;
+    for (column, cells) in &columns {
+        let end = put(buffer, x, area.y, x + *cells as u16, column.heading(), theme.style(Role::Heading));
+        if app.sort.by == Some(*column) {
+            // In the space behind the column at the furthest.
+            let arrow = if app.sort.is_descending() { "▼" } else { "▲" };
+            put(buffer, end, area.y, area.right(), arrow, theme.style(Role::Key));
+        }
+        x += *cells as u16 + 1;
+    }
+    let rows = usize::from(area.height - 1);
+    let count = picture.shown.len();
+    app.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + 1, first: app.cursor.top, count: rows.min(count - app.cursor.top) };
+    let line = picture.row(app.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
+    app.view = View { page: rows.max(1), position: None, rows: Some(seen), line };
+    if count == 0 {
+        let lines = wrap(&empty(picture, app), usize::from(area.width.saturating_sub(2)));
+        for (line, y) in lines.iter().zip(area.y + 2..area.bottom()) {
+            put(buffer, area.x + 1, y, area.right(), line, theme.style(Role::Muted));
+        }
+        return;
+    }
+    for (i, y) in (app.cursor.top..count).zip(area.y + 1..area.bottom()) {
+        if let Some(row) = picture.row(i) {
+            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == app.cursor.index, theme);
+        }
+    }
+}
+
+fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &Row, selected: bool, theme: &Theme) {
+    let base = if selected { theme.style(Role::Selected) } else { Style::new() };
+    let (right, y) = (area.right(), area.y);
+    if selected {
+        buffer.set_style(area, base);
+        put(buffer, area.x, y, right, "▸", base);
+    }
+    let mut x = area.x + 1;
+    for &(column, cells) in columns {
+        let (text, role): (&str, Role) = match column {
+            Column::Name => (&pod_name(&row.namespace, &row.name, cells), Role::Plain),
+            Column::Ready => (&row.ready, Role::Plain),
+            Column::Status => (&row.status, theme.trouble(row.trouble)),
+            Column::Stage => (row.stage.name(), Role::Plain),
+            Column::InStage => {
+                let late = row.trouble == Trouble::Slow;
+                (&row.in_stage, if late { Role::Slow } else { Role::Plain })
+            }
+            Column::Restarts => (&row.restarts, Role::Plain),
+            // `<unknown>`, cut, would be no word.
+            Column::Age if row.age.len() > cells => ("?", Role::Muted),
+            Column::Age => (&row.age, Role::Plain),
+            Column::Next => (&row.next, Role::Active),
+            Column::Why => (&row.why, Role::Plain),
+            Column::Pipeline => {
+                glyphs(buffer, x, y, right, row, base, theme);
+                x += cells as u16 + 1;
+                continue;
+            }
+        };
+        put(buffer, x, y, right, &fit(text, cells), base.patch(theme.style(role)));
+        x += cells as u16 + 1;
+    }
+}
+
+/// One glyph a stage; the one where the pod stands is underlined and bold.
+fn glyphs(buffer: &mut Buffer, mut x: u16, y: u16, right: u16, row: &Row, base: Style, theme: &Theme) {
+    for (stage, state) in Stage::ALL.iter().zip(&row.glyphs) {
+        let (glyph, role) = theme.stage(*state);
+        let mut style = base.patch(theme.style(role));
+        if *stage == row.stage {
+            style = style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD).remove_modifier(Modifier::DIM);
+        }
+        x = put(buffer, x, y, right, glyph, style);
+    }
+}
+
+/// Why there is no row.
+fn empty(picture: &Picture, app: &App) -> String {
+    if !picture.moment.rows().is_empty() {
+        let only = if app.filter.failing && app.filter.words.is_empty() {
+            "no pod is failing or slow"
+        } else {
+            "no pod matches the filter"
+        };
+        return format!("{only} ({} pods in all)", picture.moment.rows().len());
+    }
+    let lists: Vec<_> = picture.header.sources.iter().filter(|s| POD_LISTS.contains(&s.source)).collect();
+    let told = |first: &str| {
+        let told: Vec<String> = lists.iter().map(|s| format!("{} {}", s.source.name(), s.text)).collect();
+        format!("{first}: {}", told.join(" · "))
+    };
+    match lists.as_slice() {
+        [] => "no pods known yet: no source has answered".to_owned(),
+        _ if picture.header.pods_so_far => told("no pods so far, waiting for the first list"),
+        lists if lists.iter().any(|s| s.live) => told("no pods on this node"),
+        _ => told("no pods known yet"),
+    }
+}
