@@ -100,7 +100,7 @@ fn shows(what: &str, model: Model) -> (NodeView, String) {
     let begin = processor_time();
     let moment = moment(model);
     let rows = shown(&moment, &Filter::default(), Sort::default());
-    let mut out = pods_table(&moment, &rows, kpodtrace::report::Detail::Wide, None);
+    let mut out = pods_table(&moment, &rows, kpodtrace::report::TableDetail::Wide, None);
     out += &serde_json::to_string(&pods_json(&moment, &rows)).unwrap();
     out += &explain_text(&explain_all(&moment), moment.now, None);
     out += &node_text(&moment);

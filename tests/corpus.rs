@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kpodtrace::runbook::Confidence;
 use kpodtrace::session::{LogFile, LogOf, Session};
-use kpodtrace::view::{Asked, Explained, explain_named};
+use kpodtrace::view::{ExplainedSubject, SubjectName, explain_named};
 use serde::Deserialize;
 
 /// Cases that are answered wrongly, and why.
@@ -52,7 +52,7 @@ fn folders() -> Vec<PathBuf> {
     all
 }
 
-fn explain(folder: &Path, case: &Case) -> Explained {
+fn explain(folder: &Path, case: &Case) -> ExplainedSubject {
     let mut logs = Vec::new();
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     names.sort();
@@ -74,8 +74,8 @@ fn explain(folder: &Path, case: &Case) -> Explained {
     let objects = Some(folder.join("objects.json")).filter(|p| p.is_file());
     let Subject { kind, namespace, name } = &case.subject;
     let asked = match kind.as_str() {
-        "Pod" => Asked::Pod(namespace.clone(), name.clone()),
-        _ => Asked::Node(name.clone()),
+        "Pod" => SubjectName::Pod(namespace.clone(), name.clone()),
+        _ => SubjectName::Node(name.clone()),
     };
     let subject = format!("{namespace}/{name}");
     let mut session = Session::examine(objects.as_deref(), &logs, Some(case.now), &subject, 256 << 20).unwrap();

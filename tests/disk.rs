@@ -15,7 +15,7 @@ use kpodtrace::observe::discover::{Credential, Env, Root};
 use kpodtrace::observe::machine::{MachinePlan, MachineSource};
 use kpodtrace::observe::{BackOff, Clock, CriSource, ObservationSink, supervise, tls};
 use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
-use kpodtrace::view::{NodeView, Trouble};
+use kpodtrace::view::{NodeView, PodHealth};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -151,7 +151,7 @@ fn where_nobody_lists_pods_the_disk_does_and_says_how_little_that_is() {
     let etcd = placed(&moment, "file:etcd.yaml");
     assert_eq!((etcd.facts.name.as_str(), etcd.facts.is_static()), ("etcd-n", true));
     assert_eq!((etcd.position.stage, etcd.position.state), (Stage::Admission, StageState::Unknown));
-    assert!(moment.rows().iter().all(|row| row.trouble == Trouble::Unknown && row.age == "<unknown>"));
+    assert!(moment.rows().iter().all(|row| row.health == PodHealth::Unknown && row.age == "<unknown>"));
 }
 
 #[test]

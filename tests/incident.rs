@@ -166,7 +166,7 @@ fn a_healthy_pod_is_never_in_trouble() {
     while time < end {
         session.seek(time).unwrap();
         for row in session.moment().rows().iter().filter(|r| r.namespace == "s-healthy-web") {
-            assert!(!row.trouble.is_failing(), "{time}: {row:?}");
+            assert!(!row.health.is_failing(), "{time}: {row:?}");
         }
         time += kpodtrace::time::TimeDelta::seconds(5);
     }

@@ -12,7 +12,9 @@ use kpodtrace::objects::{Quantity, Resource};
 use kpodtrace::observation::{Observation, Sequencer, Source, Time};
 use kpodtrace::session::Session;
 use kpodtrace::time::TimeDelta;
-use kpodtrace::view::{EventLine, Health, KubeletView, NodeDetail, NodeView, Phase, events, life, restart_strip};
+use kpodtrace::view::{
+    ChannelHealth, EventLine, KubeletView, NodeDetail, NodeView, TimelinePhase, events, restart_strip, timeline,
+};
 use serde_json::{Value, json};
 
 fn at(time: &str) -> Time {
@@ -169,11 +171,11 @@ fn certificates_tell_when_they_should_have_been_renewed() {
 fn the_kubelet_during_the_hang_of_the_runtime() {
     // driver.log: the runtime is stopped from 12:41:40 for 35 s.
     let view = KubeletView::new(&incident("12:42:05"));
-    let pleg = view.feeds.iter().find(|f| f.name == "plegCh").unwrap();
-    assert_eq!(pleg.health, Health::Trouble);
+    let pleg = view.channels.iter().find(|f| f.name == "plegCh").unwrap();
+    assert_eq!(pleg.health, ChannelHealth::Failing);
     assert!(pleg.known.starts_with("hanging"), "{}", pleg.known);
     let before = KubeletView::new(&incident("12:41:00"));
-    assert_eq!(before.feeds.iter().find(|f| f.name == "plegCh").unwrap().health, Health::Well);
+    assert_eq!(before.channels.iter().find(|f| f.name == "plegCh").unwrap().health, ChannelHealth::Healthy);
     let relists = before.relists;
     assert!(relists.rate.unwrap() > 0.9 && relists.rate.unwrap() < 1.1, "one a second: {relists:?}");
     assert!(relists.mean.unwrap() < relists.worst.unwrap().0);
@@ -228,17 +230,17 @@ fn events_are_one_stream_newest_first_with_their_findings() {
 fn the_life_of_a_pod_that_crashes() {
     let moment = incident("12:41:00");
     let exit1 = moment.pods.iter().find(|p| p.facts.name == "exit1").unwrap();
-    let stretches = life(exit1, moment.now);
+    let stretches = timeline(exit1, moment.now);
     assert_eq!(stretches[0].from, exit1.facts.object().unwrap().metadata.creation_timestamp.unwrap());
     assert_eq!(stretches.last().unwrap().to, moment.now);
     assert!(stretches.windows(2).all(|pair| pair[0].to == pair[1].from && pair[0].phase != pair[1].phase));
-    assert_eq!(stretches.last().unwrap().phase, Phase::Failing);
+    assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Failing);
     let strip = restart_strip(exit1, "app", moment.now).unwrap();
     assert!(strip.starts_with("ends: 1 after "), "{strip}");
     let web = moment.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
-    let stretches = life(web, moment.now);
-    assert_eq!(stretches.last().unwrap().phase, Phase::Ready);
-    assert!(stretches.iter().all(|s| s.phase != Phase::Failing), "{stretches:?}");
+    let stretches = timeline(web, moment.now);
+    assert_eq!(stretches.last().unwrap().phase, TimelinePhase::Ready);
+    assert!(stretches.iter().all(|s| s.phase != TimelinePhase::Failing), "{stretches:?}");
     assert_eq!(restart_strip(web, "app", moment.now), None);
 }
 

@@ -72,7 +72,7 @@ fn put(document: &mut Value, place: &str, choice: usize) {
 fn show(moment: &NodeView) {
     let rows = moment.rows();
     let text = [
-        report::pods_table(moment, rows, report::Detail::Wide, Some(200)),
+        report::pods_table(moment, rows, report::TableDetail::Wide, Some(200)),
         report::node_text(moment),
         report::pleg_text(moment),
         report::doctor_text(moment, &[]),

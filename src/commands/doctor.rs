@@ -4,7 +4,7 @@
 use super::watch::Look;
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{DoctorArgs, Input, PlegFormat};
-use crate::report::{SourceNews, doctor_json, doctor_text, is_enough, source_text};
+use crate::report::{SourceChanges, doctor_json, doctor_text, is_enough, source_text};
 use crate::view::clock;
 
 pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
@@ -27,9 +27,9 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
 
 /// The report once, then every source whose state changes; as JSON the report each time.
 fn watch(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
-    let (mut sources, mut first) = (SourceNews::default(), true);
+    let (mut sources, mut first) = (SourceChanges::default(), true);
     super::watch::watch(given, |Look { looked, moment, past }| {
-        let news = sources.news(moment);
+        let news = sources.update(moment);
         match args.output {
             _ if news.is_empty() => {}
             PlegFormat::Json => out::json_line(&doctor_json(moment, looked))?,

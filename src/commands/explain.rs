@@ -9,7 +9,7 @@ use crate::cli::{ExplainArgs, Input, PlegFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
 use crate::session::{LogFile, LogOf, Session};
-use crate::view::{Asked, Explained, NodeView, explain_all, explain_named};
+use crate::view::{ExplainedSubject, NodeView, SubjectName, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
     let own = runbook::own(input)?;
@@ -70,8 +70,8 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
     if input.at.is_some() {
         return Err(Failure::usage("--at with single files: they show one moment", "--now TIME"));
     }
-    let pod = args.subjects.iter().find_map(|s| match Asked::read(s) {
-        Asked::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
+    let pod = args.subjects.iter().find_map(|s| match SubjectName::parse(s) {
+        SubjectName::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
         _ => None,
     });
     let mut session =
@@ -83,15 +83,15 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
     Ok(session.moment())
 }
 
-fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<Explained>, Failure> {
+fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubject>, Failure> {
     if args.subjects.is_empty() {
         return Ok(explain_all(moment));
     }
     let mut all = Vec::new();
     for text in &args.subjects {
-        let found = explain_named(moment, &Asked::read(text));
+        let found = explain_named(moment, &SubjectName::parse(text));
         // A log alone makes no list of what there is: then the subject is taken at its word.
-        if has_objects(moment) && found.iter().all(Explained::is_nothing) {
+        if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
             return Err(Failure::unseen(
                 format!("{text}: no pod, node, cause or reason of that name is known here"),
                 "kpodtrace pods lists the pods; kpodtrace explain image.not-found prints an entry",

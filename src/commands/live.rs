@@ -14,7 +14,7 @@ use crate::observe::discover::Env;
 use crate::observe::{
     CREDENTIAL, LogReader, ObserveOptions, Plan, ProcessPriority, StartedSources, process_limits, start_sources,
 };
-use crate::report::{Looked, Try};
+use crate::report::{DiscoveryAttempt, DiscoveryResult};
 use crate::runbook::Runbook;
 use crate::session::Live;
 use crate::time::Time;
@@ -37,7 +37,7 @@ const VARIABLES: [&str; 9] = [
 pub struct Observed {
     /// The model that grows.
     pub live: Live,
-    looked: Vec<Looked>,
+    looked: Vec<DiscoveryResult>,
     plugin: PluginRun,
     /// The node's name, as far as it was found.
     pub node: String,
@@ -47,13 +47,13 @@ pub struct Observed {
 
 impl Observed {
     /// What was looked for; that a credential plugin was run is with the credential.
-    pub fn looked(&self) -> Vec<Looked> {
+    pub fn looked(&self) -> Vec<DiscoveryResult> {
         let mut looked = self.looked.clone();
         if let (Some(program), Some(credential)) =
             (self.plugin.get(), looked.iter_mut().find(|looked| looked.what == CREDENTIAL))
         {
             let answer = format!("{program} was run as the kubeconfig asks");
-            let tried = Try { place: "credential plugin".into(), answer: answer.into(), taken: true };
+            let tried = DiscoveryAttempt { place: "credential plugin".into(), answer: answer.into(), taken: true };
             credential.tried.push(tried);
         }
         looked
@@ -187,31 +187,31 @@ fn environment() -> Result<Env, Failure> {
     Ok(env)
 }
 
-fn looked(plan: &Plan) -> Vec<Looked> {
+fn looked(plan: &Plan) -> Vec<DiscoveryResult> {
     let looked_for = plan.looked_for().into_iter();
     looked_for
-        .map(|(what, found, tried)| Looked {
+        .map(|(what, found, tried)| DiscoveryResult {
             what,
             found: found.map(Into::into),
             tried: tried
                 .iter()
-                .map(|t| Try { place: t.what.clone(), answer: t.answer.clone(), taken: t.taken })
+                .map(|t| DiscoveryAttempt { place: t.what.clone(), answer: t.answer.clone(), taken: t.taken })
                 .collect(),
         })
         .collect()
 }
 
 /// What this process runs with, as `doctor` shows it.
-fn priority(guest: &ProcessPriority) -> Looked {
+fn priority(guest: &ProcessPriority) -> DiscoveryResult {
     let one = |(place, value): (&str, &std::io::Result<i32>)| {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-        Try { place: place.into(), answer: answer.into(), taken: value.is_ok() }
+        DiscoveryAttempt { place: place.into(), answer: answer.into(), taken: value.is_ok() }
     };
-    Looked { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
+    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
 }
 
 /// One screen that says what was looked for.
-fn nothing_here(looked: &[Looked]) -> Failure {
+fn nothing_here(looked: &[DiscoveryResult]) -> Failure {
     let mut what = String::from("looking for a Kubernetes node: nothing of one was found here");
     for looked in looked {
         what.push_str(&format!("\n  {}:", looked.what));

@@ -12,7 +12,7 @@ use crate::observe::OpenLog;
 use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
 use crate::text::Text;
-use crate::view::{Asked, LogChoice, NodeView, first_choice, log_choices, log_commands, log_request};
+use crate::view::{LogChoice, NodeView, SubjectName, first_choice, log_choices, log_commands, log_request};
 
 /// Between two looks at what has come.
 const EVERY: Duration = Duration::from_millis(50);
@@ -43,9 +43,9 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
 
 /// The log that is meant.
 fn asked(moment: &NodeView, args: &LogsArgs) -> Result<(LogRequest, LogChoice), Failure> {
-    let (namespace, name) = match Asked::read(&args.pod) {
-        Asked::Pod(namespace, name) => (Some(namespace), name),
-        Asked::Name(name) | Asked::Node(name) => (None, name),
+    let (namespace, name) = match SubjectName::parse(&args.pod) {
+        SubjectName::Pod(namespace, name) => (Some(namespace), name),
+        SubjectName::Name(name) | SubjectName::Node(name) => (None, name),
     };
     let is_it = |p: &&LocatedPod| {
         namespace.as_ref().is_none_or(|ns| p.facts.namespace == *ns.as_str()) && p.facts.name == *name.as_str()

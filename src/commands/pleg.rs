@@ -27,7 +27,7 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
 fn watch(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     let (mut lines, mut first) = (PlegLines::default(), true);
     super::watch::watch(input, |Look { moment, past, .. }| {
-        if lines.is_news(moment) {
+        if lines.needs_line(moment) {
             match args.output {
                 PlegFormat::Json => out::json_line(&pleg_json(moment))?,
                 PlegFormat::Text => {

@@ -4,8 +4,8 @@
 use super::watch::Look;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
-use crate::report::{Detail, NoteNews, PodLines, node_change, notes, pod_change, pods_json, pods_table, shown};
-use crate::view::{Changes, Filter, NodeView, Sort, clock};
+use crate::report::{NoteChanges, PodLines, TableDetail, node_change, notes, pod_change, pods_json, pods_table, shown};
+use crate::view::{Filter, NodeView, RowChanges, Sort, clock};
 
 pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     let filter = Filter {
@@ -16,14 +16,14 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     if let Some(problem) = filter.problem() {
         return Err(Failure::usage(format!("--filter: {problem}"), "--filter 'web status:crash !ns:kube-system'"));
     }
-    let sort = args.sort.as_deref().map_or(Ok(Sort::default()), Sort::read);
+    let sort = args.sort.as_deref().map_or(Ok(Sort::default()), Sort::parse);
     let sort = sort.map_err(|why| Failure::usage(format!("--sort: {why}"), "--sort restarts, or --sort=-age"))?;
     if args.watch {
         return watch(input, args, filter);
     }
     let moment = input::moment(input)?;
     let rows = shown(&moment, &filter, sort);
-    let problems = rows.iter().any(|row| row.trouble.is_failing()) || !moment.alarms.is_empty();
+    let problems = rows.iter().any(|row| row.health.is_failing()) || !moment.alarms.is_empty();
     match args.output {
         PodsFormat::Json => out::json(&pods_json(&moment, &rows))?,
         format => {
@@ -39,11 +39,11 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
 
 /// The table once, then what changes: pods on standard output, alarms and sources beside it.
 fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Failure> {
-    let (mut changes, mut news) = (Changes::of(filter), NoteNews::new(input.from.is_none()));
+    let (mut changes, mut news) = (RowChanges::new(filter), NoteChanges::new(input.from.is_none()));
     let mut lines = PodLines::new(detail(args.output), out::width());
     let mut first = true;
     super::watch::watch(input, |Look { moment, past, .. }| {
-        let (pods, notes) = (changes.news(moment), news.news(moment));
+        let (pods, notes) = (changes.update(moment), news.update(moment));
         if args.output == PodsFormat::Json {
             if first || !notes.is_empty() {
                 out::json_line(&node_change(moment))?;
@@ -62,8 +62,8 @@ fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Fail
     })
 }
 
-fn detail(format: PodsFormat) -> Detail {
-    if format == PodsFormat::Wide { Detail::Wide } else { Detail::Table }
+fn detail(format: PodsFormat) -> TableDetail {
+    if format == PodsFormat::Wide { TableDetail::Wide } else { TableDetail::Table }
 }
 
 /// An empty table says nothing.

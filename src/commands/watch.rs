@@ -18,7 +18,7 @@ use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::Input;
 use crate::observation::Time;
 use crate::observe::guard;
-use crate::report::Looked;
+use crate::report::DiscoveryResult;
 use crate::session::Session;
 use crate::view::NodeView;
 
@@ -33,7 +33,7 @@ const LAST_RESORT: Duration = Duration::from_millis(100);
 /// A moment to be told of.
 pub struct Look<'a> {
     /// How the node was found; empty for an input.
-    pub looked: &'a [Looked],
+    pub looked: &'a [DiscoveryResult],
     /// The moment.
     pub moment: &'a NodeView,
     /// It is of an input and not of now, so that its time must be told.

@@ -169,7 +169,7 @@ impl Config {
             self.theme = flag(Look::read(name).map_err(wrong("theme"))?, "theme");
         }
         if let Some(name) = given.sort {
-            self.sort = flag(Sort::read(name).map_err(wrong("sort"))?, "sort");
+            self.sort = flag(Sort::parse(name).map_err(wrong("sort"))?, "sort");
         }
         if let Some(words) = given.filter {
             let filter = Filter { words: words.to_owned(), ..Filter::default() };

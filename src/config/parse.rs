@@ -78,7 +78,7 @@ impl Config {
         if let Some(columns) = &read.columns {
             for (i, column) in columns.get_ref().iter().enumerate() {
                 let twice = columns.get_ref()[..i].iter().any(|before| before.get_ref() == column.get_ref());
-                let wrong = Column::read(column.get_ref()).err();
+                let wrong = Column::parse(column.get_ref()).err();
                 let wrong = wrong.or_else(|| twice.then(|| format!("column {:?} twice", column.get_ref())));
                 if let Some(reason) = wrong {
                     return Err(place.refused(column.span(), reason));
@@ -87,9 +87,9 @@ impl Config {
         }
         place.set(&mut self.columns, read.columns, |names| match names.is_empty() {
             true => Err("no column at all".to_owned()),
-            false => names.iter().map(|name| Column::read(name.get_ref())).collect(),
+            false => names.iter().map(|name| Column::parse(name.get_ref())).collect(),
         })?;
-        place.set(&mut self.sort, read.sort, |name| Sort::read(&name))?;
+        place.set(&mut self.sort, read.sort, |name| Sort::parse(&name))?;
         place.set(&mut self.filter, read.filter, |words| {
             let filter = Filter { words, ..Filter::default() };
             filter.problem().map_or(Ok(filter.words), Err)

@@ -6,27 +6,27 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::json::{Head, NodeJson, SourceJson, Stamp, Surroundings, known, surroundings};
+use super::json::{DocumentHead, JsonTime, NodeContext, NodeJson, SourceJson, known, node_context};
 use crate::model::OrphanedPodDir;
 use crate::observation::{PodDir, Source, SourceState, Unit};
 use crate::pipeline::human_duration;
 use crate::text::Text;
-use crate::view::{Header, NodeView, SourceLine, bytes};
+use crate::view::{NodeHeader, NodeView, SourceLine, bytes};
 
 /// How one thing that sources need was looked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Looked {
+pub struct DiscoveryResult {
     /// What was looked for, such as `container runtime`.
     pub what: &'static str,
     /// What was found; null when nothing was.
     pub found: Option<Text>,
     /// What was tried, in order.
-    pub tried: Vec<Try>,
+    pub tried: Vec<DiscoveryAttempt>,
 }
 
 /// One thing that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Try {
+pub struct DiscoveryAttempt {
     /// Where.
     pub place: Text,
     /// The answer.
@@ -66,7 +66,7 @@ pub fn is_enough(moment: &NodeView) -> bool {
 }
 
 /// The report as text.
-pub fn doctor_text(moment: &NodeView, looked: &[Looked]) -> String {
+pub fn doctor_text(moment: &NodeView, looked: &[DiscoveryResult]) -> String {
     let mut out = String::new();
     let header = moment.header();
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
@@ -91,7 +91,7 @@ pub fn doctor_text(moment: &NodeView, looked: &[Looked]) -> String {
 }
 
 /// What is known of the node beside its conditions.
-fn about_node(moment: &NodeView, header: &Header, out: &mut String) {
+fn about_node(moment: &NodeView, header: &NodeHeader, out: &mut String) {
     let mut lines = Vec::new();
     if let Some(lease) = &header.lease {
         let lasts = lease.lasts.map(|s| format!(" (each renewal lasts {s}s)")).unwrap_or_default();
@@ -140,13 +140,13 @@ pub fn source_text(moment: &NodeView, line: &SourceLine) -> String {
 
 /// Remembers how each source did.
 #[derive(Debug, Default)]
-pub struct SourceNews {
+pub struct SourceChanges {
     known: BTreeMap<Source, &'static str>,
 }
 
-impl SourceNews {
+impl SourceChanges {
     /// The sources whose state is another than before; that a try failed again is no news.
-    pub fn news(&mut self, moment: &NodeView) -> Vec<SourceLine> {
+    pub fn update(&mut self, moment: &NodeView) -> Vec<SourceLine> {
         let mut lines = moment.header().sources;
         lines.retain(|line| self.known.insert(line.source, line.word) != Some(line.word));
         lines
@@ -194,15 +194,15 @@ fn machine(moment: &NodeView, out: &mut String) {
 #[derive(Debug, Serialize)]
 pub struct DoctorReport<'a> {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     enough: bool,
     node: NodeJson,
     sources: Vec<SourceJson>,
     missing: Vec<MissingJson>,
     units: Vec<Unit>,
-    booted: Option<Stamp>,
+    booted: Option<JsonTime>,
     orphaned_volume_directories: Vec<OrphanJson>,
-    looked_for: &'a [Looked],
+    looked_for: &'a [DiscoveryResult],
 }
 
 #[derive(Debug, Serialize)]
@@ -216,15 +216,15 @@ struct OrphanJson {
     uid: Text,
     pod: Option<Text>,
     volumes: Vec<Text>,
-    seen_since: Stamp,
+    seen_since: JsonTime,
 }
 
 /// The report as a document.
-pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [Looked]) -> DoctorReport<'a> {
-    let Surroundings { node, sources, .. } = surroundings(moment);
+pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [DiscoveryResult]) -> DoctorReport<'a> {
+    let NodeContext { node, sources, .. } = node_context(moment);
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
-        head: Head::new("DoctorReport", moment),
+        head: DocumentHead::new("DoctorReport", moment),
         enough: is_enough(moment),
         node,
         sources,
@@ -232,7 +232,7 @@ pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [Looked]) -> DoctorReport<
             .map(|(source, _)| MissingJson { source: source.name(), without_it: missing_without(*source) })
             .collect(),
         units: moment.snapshot.machine.units.values().cloned().collect(),
-        booted: moment.snapshot.machine.boot.map(Stamp),
+        booted: moment.snapshot.machine.boot.map(JsonTime),
         orphaned_volume_directories: moment.snapshot.orphaned.iter().map(orphan).collect(),
         looked_for: looked,
     }
@@ -240,5 +240,5 @@ pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [Looked]) -> DoctorReport<
 
 fn orphan((uid, orphan): (&Text, &OrphanedPodDir)) -> OrphanJson {
     let PodDir { pod, volumes, .. } = &*orphan.dir;
-    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.to_vec(), seen_since: Stamp(orphan.first) }
+    OrphanJson { uid: uid.clone(), pod: known(pod), volumes: volumes.to_vec(), seen_since: JsonTime(orphan.first) }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::diagnose::{Finding, Todo};
 use crate::observation::Time;
 use crate::runbook::Cause;
-use crate::view::{Entry, Explained, clock, next_text};
+use crate::view::{ExplainedSubject, RunbookEntry, clock, next_text};
 
 /// Columns that text is folded to where the output is no terminal.
 const WIDTH: usize = 100;
@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 const EVIDENCE_MAX: usize = 600;
 
 /// The explanation of these subjects.
-pub fn explain_text(subjects: &[Explained], now: Time, width: Option<usize>) -> String {
+pub fn explain_text(subjects: &[ExplainedSubject], now: Time, width: Option<usize>) -> String {
     let width = width.unwrap_or(WIDTH).clamp(40, 120);
     let mut out = String::new();
     for (i, subject) in subjects.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn explain_text(subjects: &[Explained], now: Time, width: Option<usize>) -> 
     out
 }
 
-fn one(e: &Explained, now: Time, width: usize, out: &mut String) {
+fn one(e: &ExplainedSubject, now: Time, width: usize, out: &mut String) {
     let name = if e.namespace.is_empty() { e.name.to_string() } else { format!("{}/{}", e.namespace, e.name) };
     let status = if e.status.is_empty() { String::new() } else { format!("  {}", e.status) };
     let kind = e.kind.to_lowercase();
@@ -89,7 +89,7 @@ fn steps(steps: &[Todo], width: usize, out: &mut String) {
 pub fn entry_text(causes: &[Arc<Cause>], width: Option<usize>) -> String {
     let width = width.unwrap_or(WIDTH).clamp(40, 120);
     let mut out = String::new();
-    for (i, entry) in causes.iter().map(|cause| Entry::new(cause)).enumerate() {
+    for (i, entry) in causes.iter().map(|cause| RunbookEntry::new(cause)).enumerate() {
         if i > 0 {
             out.push('\n');
         }
@@ -105,7 +105,7 @@ pub fn entry_text(causes: &[Arc<Cause>], width: Option<usize>) -> String {
 }
 
 /// What rules can look for in each subject, one signal a line.
-pub fn signals_text(subjects: &[Explained]) -> String {
+pub fn signals_text(subjects: &[ExplainedSubject]) -> String {
     let mut out = String::new();
     for subject in subjects {
         let name = [&*subject.namespace, &*subject.name].into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>();

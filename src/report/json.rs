@@ -14,17 +14,17 @@ pub const API_VERSION: &str = "kpodtrace/v1alpha1";
 
 /// A time as JSON shows it: RFC 3339, UTC, milliseconds where there are any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(pub Time);
+pub struct JsonTime(pub Time);
 
-impl Serialize for Stamp {
+impl Serialize for JsonTime {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(&self.0.trunc_millis().to_rfc3339())
     }
 }
 
 /// A time that may be unknown.
-pub fn stamp(at: Option<Time>) -> Option<Stamp> {
-    at.map(Stamp)
+pub fn json_time(at: Option<Time>) -> Option<JsonTime> {
+    at.map(JsonTime)
 }
 
 /// Foreign text of which empty means unknown.
@@ -34,23 +34,23 @@ pub fn known(text: &Text) -> Option<Text> {
 
 /// What every document begins with that shows a moment.
 #[derive(Debug, Serialize)]
-pub struct Head {
+pub struct DocumentHead {
     #[serde(rename = "apiVersion")]
     api_version: &'static str,
     kind: &'static str,
-    now: Stamp,
+    now: JsonTime,
 }
 
-impl Head {
+impl DocumentHead {
     /// Of a document of that kind.
     pub fn new(kind: &'static str, moment: &NodeView) -> Self {
-        Self { api_version: API_VERSION, kind, now: Stamp(moment.now) }
+        Self { api_version: API_VERSION, kind, now: JsonTime(moment.now) }
     }
 }
 
 /// Node, sources and alarms.
 #[derive(Debug, Serialize)]
-pub struct Surroundings {
+pub struct NodeContext {
     /// The node.
     pub node: NodeJson,
     /// Every source that was started.
@@ -83,7 +83,7 @@ struct FilesystemJson {
 
 #[derive(Debug, Serialize)]
 struct LeaseJson {
-    renewed: Stamp,
+    renewed: JsonTime,
     lasts_seconds: Option<i64>,
     expired: Option<bool>,
 }
@@ -95,7 +95,7 @@ struct ConditionJson {
     status: Text,
     reason: Option<Text>,
     message: Option<Text>,
-    since: Option<Stamp>,
+    since: Option<JsonTime>,
 }
 
 /// One source.
@@ -104,10 +104,10 @@ pub struct SourceJson {
     name: &'static str,
     state: &'static str,
     state_text: String,
-    state_since: Stamp,
+    state_since: JsonTime,
     live: bool,
-    last_answer: Option<Stamp>,
-    unanswered_since: Option<Stamp>,
+    last_answer: Option<JsonTime>,
+    unanswered_since: Option<JsonTime>,
     dropped: u64,
     unreadable: u64,
     tls_unverified: bool,
@@ -126,11 +126,11 @@ struct ErrorJson {
 pub struct AlarmJson {
     kind: &'static str,
     text: String,
-    since: Stamp,
+    since: JsonTime,
     source: Option<&'static str>,
     call: Option<&'static str>,
-    in_flight_since: Option<Stamp>,
-    as_of: Option<Stamp>,
+    in_flight_since: Option<JsonTime>,
+    as_of: Option<JsonTime>,
     reference: Option<Text>,
     offset: Option<u64>,
 }
@@ -139,18 +139,18 @@ pub struct AlarmJson {
 #[derive(Debug, Serialize)]
 pub struct EvidenceJson {
     source: &'static str,
-    at: Option<Stamp>,
+    at: Option<JsonTime>,
     text: Text,
 }
 
 impl From<&Evidence> for EvidenceJson {
     fn from(evidence: &Evidence) -> Self {
-        Self { source: evidence.source.name(), at: stamp(evidence.at), text: evidence.text.clone() }
+        Self { source: evidence.source.name(), at: json_time(evidence.at), text: evidence.text.clone() }
     }
 }
 
 /// Node, sources and alarms of a moment.
-pub fn surroundings(moment: &NodeView) -> Surroundings {
+pub fn node_context(moment: &NodeView) -> NodeContext {
     let header = moment.header();
     let conditions = moment.snapshot.node.iter().flat_map(|node| &node.status.conditions);
     let conditions = conditions.map(|c| ConditionJson {
@@ -158,7 +158,7 @@ pub fn surroundings(moment: &NodeView) -> Surroundings {
         status: c.status.clone(),
         reason: known(&c.reason),
         message: known(&c.message),
-        since: stamp(c.last_transition_time),
+        since: json_time(c.last_transition_time),
     });
     let filesystems = moment.snapshot.image_fs.iter().flat_map(|fs| &fs.images).map(|fs| FilesystemJson {
         mountpoint: fs.mountpoint.clone(),
@@ -174,7 +174,7 @@ pub fn surroundings(moment: &NodeView) -> Surroundings {
         kernel_version: known(&header.kernel),
         conditions: conditions.collect(),
         lease: header.lease.as_ref().map(|l| LeaseJson {
-            renewed: Stamp(l.renewed),
+            renewed: JsonTime(l.renewed),
             lasts_seconds: l.lasts,
             expired: l.expired,
         }),
@@ -185,10 +185,10 @@ pub fn surroundings(moment: &NodeView) -> Surroundings {
         name: source.name(),
         state: source_state_word(&facts.state),
         state_text: source_state_text(&facts.state, moment.now),
-        state_since: Stamp(facts.since),
+        state_since: JsonTime(facts.since),
         live: facts.is_live(),
-        last_answer: stamp(facts.last_answer),
-        unanswered_since: stamp(facts.unanswered_since()),
+        last_answer: json_time(facts.last_answer),
+        unanswered_since: json_time(facts.unanswered_since()),
         dropped: facts.dropped,
         unreadable: facts.unreadable,
         tls_unverified: facts.unverified,
@@ -200,7 +200,7 @@ pub fn surroundings(moment: &NodeView) -> Surroundings {
         },
     });
     let alarms = moment.alarms.iter().map(|alarm| AlarmJson::new(alarm, moment.now));
-    Surroundings { node, sources: sources.collect(), alarms: alarms.collect() }
+    NodeContext { node, sources: sources.collect(), alarms: alarms.collect() }
 }
 
 impl From<&SourceError> for ErrorJson {
@@ -227,7 +227,7 @@ impl AlarmJson {
         let mut json = Self {
             kind,
             text: alarm_text(alarm, now),
-            since: Stamp(alarm.since()),
+            since: JsonTime(alarm.since()),
             source: None,
             call: None,
             in_flight_since: None,
@@ -238,11 +238,11 @@ impl AlarmJson {
         match alarm {
             Alarm::Unanswered { source, call, in_flight, .. } => {
                 (json.source, json.call) = (Some(source.name()), Some(call_name(*call)));
-                json.in_flight_since = stamp(*in_flight);
+                json.in_flight_since = json_time(*in_flight);
             }
             Alarm::PlegStale { as_of, .. } => {
                 json.source = Some(Source::KubeletMetrics.name());
-                json.as_of = stamp(*as_of);
+                json.as_of = json_time(*as_of);
             }
             Alarm::PullStalled { reference, offset, .. } => {
                 json.source = Some(Source::Pulls.name());
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn times_are_utc_and_have_milliseconds_at_most() {
-        let json = |text: &str| serde_json::to_string(&Stamp(text.parse().unwrap())).unwrap();
+        let json = |text: &str| serde_json::to_string(&JsonTime(text.parse().unwrap())).unwrap();
         assert_eq!(json("2026-07-01T12:00:00Z"), "\"2026-07-01T12:00:00Z\"");
         assert_eq!(json("2026-07-01T14:00:00.123456789+02:00"), "\"2026-07-01T12:00:00.123Z\"");
     }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::json::{Head, Stamp, known, stamp};
+use super::json::{DocumentHead, JsonTime, json_time, known};
 use crate::text::Text;
 use crate::view::{EventLine, NodeView};
 
@@ -11,15 +11,15 @@ use crate::view::{EventLine, NodeView};
 #[derive(Debug, Serialize)]
 pub struct EventList {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     heard: bool,
     events: Vec<EventJson>,
 }
 
 #[derive(Debug, Serialize)]
 struct EventJson {
-    last: Option<Stamp>,
-    first: Option<Stamp>,
+    last: Option<JsonTime>,
+    first: Option<JsonTime>,
     count: u64,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -36,8 +36,8 @@ struct EventJson {
 /// The list of these events.
 pub fn events_json(moment: &NodeView, events: &[EventLine], heard: bool) -> EventList {
     let event = |e: &EventLine| EventJson {
-        last: stamp(e.last),
-        first: stamp(e.first),
+        last: json_time(e.last),
+        first: json_time(e.first),
         count: e.count,
         kind: if e.warning { "Warning" } else { "Normal" },
         object_kind: e.kind.clone(),
@@ -50,5 +50,5 @@ pub fn events_json(moment: &NodeView, events: &[EventLine], heard: bool) -> Even
         cause: known(&e.cause),
     };
     let events = events.iter().map(event).collect();
-    EventList { head: Head::new("EventList", moment), heard, events }
+    EventList { head: DocumentHead::new("EventList", moment), heard, events }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::json::{API_VERSION, EvidenceJson, Head, known};
+use super::json::{API_VERSION, DocumentHead, EvidenceJson, known};
 use super::json_pods::NextJson;
 use crate::diagnose::{Finding, Todo};
 use crate::runbook::Cause;
 use crate::text::Text;
-use crate::view::{Entry, Explained, NodeView};
+use crate::view::{ExplainedSubject, NodeView, RunbookEntry};
 
 /// Subjects with their findings, best first.
 #[derive(Debug, Serialize)]
 pub struct Explanation {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     subjects: Vec<SubjectJson>,
 }
 
@@ -27,13 +27,13 @@ struct SubjectJson {
     name: Text,
     status: Option<Text>,
     stage: &'static str,
-    explained_by_node: Option<ByNode>,
+    explained_by_node: Option<NodeCauseJson>,
     findings: Vec<FindingJson>,
 }
 
 /// The node's fault that explains a pod.
 #[derive(Debug, Serialize)]
-struct ByNode {
+struct NodeCauseJson {
     cause: Text,
     title: Text,
 }
@@ -61,17 +61,17 @@ struct StepJson {
 }
 
 /// The explanation of these subjects.
-pub fn explain_json(moment: &NodeView, subjects: &[Explained]) -> Explanation {
-    let subject = |e: &Explained| SubjectJson {
+pub fn explain_json(moment: &NodeView, subjects: &[ExplainedSubject]) -> Explanation {
+    let subject = |e: &ExplainedSubject| SubjectJson {
         kind: e.kind.clone(),
         namespace: known(&e.namespace),
         name: e.name.clone(),
         status: known(&e.status),
         stage: e.stage,
-        explained_by_node: e.of_node.as_ref().map(|f| ByNode { cause: f.cause.clone(), title: f.title.clone() }),
+        explained_by_node: e.of_node.as_ref().map(|f| NodeCauseJson { cause: f.cause.clone(), title: f.title.clone() }),
         findings: e.diagnosis.findings.iter().map(FindingJson::from).collect(),
     };
-    Explanation { head: Head::new("Explanation", moment), subjects: subjects.iter().map(subject).collect() }
+    Explanation { head: DocumentHead::new("Explanation", moment), subjects: subjects.iter().map(subject).collect() }
 }
 
 impl From<&Finding> for FindingJson {
@@ -122,7 +122,7 @@ struct EntryJson {
 /// Entries as the runbook has them, with places to fill in angle brackets.
 pub fn entry_json(causes: &[Arc<Cause>]) -> EntryList {
     let entry = |c: &Arc<Cause>| {
-        let entry = Entry::new(c);
+        let entry = RunbookEntry::new(c);
         EntryJson {
             cause: entry.id,
             stage: entry.stage,

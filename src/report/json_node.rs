@@ -3,22 +3,22 @@
 
 use serde::Serialize;
 
-use super::json::{Head, Stamp, Surroundings, known, stamp, surroundings};
+use super::json::{DocumentHead, JsonTime, NodeContext, json_time, known, node_context};
 use crate::objects::Quantity;
 use crate::text::Text;
-use crate::view::{Busy, Disk, NodeDetail, NodeView, ResourceLine, Threshold, Victim};
+use crate::view::{CpuUse, Disk, EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim};
 
 /// The node at a moment.
 #[derive(Debug, Serialize)]
 pub struct NodeReport {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     #[serde(flatten)]
-    around: Surroundings,
+    around: NodeContext,
     taints: Vec<String>,
-    looked_at: Option<Stamp>,
-    not_ready_at: Option<Stamp>,
-    evicted_at: Option<Stamp>,
+    looked_at: Option<JsonTime>,
+    not_ready_at: Option<JsonTime>,
+    evicted_at: Option<JsonTime>,
     resources: Vec<ResourceJson>,
     thresholds: Vec<ThresholdJson>,
     filesystems: Vec<DiskJson>,
@@ -29,7 +29,7 @@ pub struct NodeReport {
     kill_order: Vec<VictimJson>,
     cpu_order: Vec<BusyJson>,
     oom_kills: Option<u64>,
-    booted: Option<Stamp>,
+    booted: Option<JsonTime>,
     kills: Vec<KillJson>,
     runtime_conditions: Vec<RuntimeJson>,
     certificates: Vec<CertificateJson>,
@@ -112,7 +112,7 @@ struct BusyJson {
 
 #[derive(Debug, Serialize)]
 struct KillJson {
-    at: Stamp,
+    at: JsonTime,
     pod: Option<Text>,
     text: Text,
 }
@@ -129,8 +129,8 @@ struct RuntimeJson {
 #[derive(Debug, Serialize)]
 struct CertificateJson {
     path: Text,
-    begins: Stamp,
-    ends: Stamp,
+    begins: JsonTime,
+    ends: JsonTime,
     renewal_is_late: bool,
 }
 
@@ -139,7 +139,7 @@ pub fn node_json(moment: &NodeView) -> NodeReport {
     let view = NodeDetail::new(moment);
     let pressure =
         view.pressure.iter().map(|(of, p)| PressureJson { of: of.clone(), some_percent: p.some, full_percent: p.full });
-    let kills = view.kills.iter().map(|k| KillJson { at: Stamp(k.at), pod: known(&k.pod), text: k.text.clone() });
+    let kills = view.kills.iter().map(|k| KillJson { at: JsonTime(k.at), pod: known(&k.pod), text: k.text.clone() });
     let conditions = view.runtime.iter().map(|c| RuntimeJson {
         kind: c.kind.clone(),
         ok: c.ok,
@@ -148,16 +148,16 @@ pub fn node_json(moment: &NodeView) -> NodeReport {
     });
     let certificates = view.certificates.iter().map(|c| CertificateJson {
         path: c.certificate.path.clone(),
-        begins: Stamp(c.certificate.begins),
-        ends: Stamp(c.certificate.ends),
+        begins: JsonTime(c.certificate.begins),
+        ends: JsonTime(c.certificate.ends),
         renewal_is_late: c.late,
     });
     NodeReport {
-        head: Head::new("NodeReport", moment),
-        around: surroundings(moment),
-        looked_at: stamp(view.looked),
-        not_ready_at: stamp(view.lease.as_ref().map(|l| l.not_ready_at)),
-        evicted_at: stamp(view.lease.as_ref().map(|l| l.evicted_at)),
+        head: DocumentHead::new("NodeReport", moment),
+        around: node_context(moment),
+        looked_at: json_time(view.sampled_at),
+        not_ready_at: json_time(view.lease.as_ref().map(|l| l.not_ready_at)),
+        evicted_at: json_time(view.lease.as_ref().map(|l| l.evicted_at)),
         resources: view.resources.iter().map(resource).collect(),
         thresholds: view.thresholds.iter().map(threshold).collect(),
         filesystems: view.disks.iter().map(disk).collect(),
@@ -168,7 +168,7 @@ pub fn node_json(moment: &NodeView) -> NodeReport {
         kill_order: view.kernel.iter().map(victim).collect(),
         cpu_order: view.busy.iter().map(busy).collect(),
         oom_kills: view.oom_kills,
-        booted: stamp(view.boot),
+        booted: json_time(view.boot),
         kills: kills.collect(),
         runtime_conditions: conditions.collect(),
         certificates: certificates.collect(),
@@ -193,7 +193,7 @@ fn resource(r: &ResourceLine) -> ResourceJson {
     }
 }
 
-fn threshold(t: &Threshold) -> ThresholdJson {
+fn threshold(t: &EvictionThreshold) -> ThresholdJson {
     ThresholdJson {
         signal: t.signal.clone(),
         setting: t.setting.clone(),
@@ -236,7 +236,7 @@ fn victim(v: &Victim) -> VictimJson {
     }
 }
 
-fn busy(b: &Busy) -> BusyJson {
+fn busy(b: &CpuUse) -> BusyJson {
     BusyJson {
         uid: b.key.clone(),
         namespace: b.namespace.clone(),

@@ -4,38 +4,38 @@
 use crate::time::TimeDelta;
 use serde::Serialize;
 
-use super::json::{Head, Stamp, Surroundings, call_name, known, stamp, surroundings};
+use super::json::{DocumentHead, JsonTime, NodeContext, call_name, json_time, known, node_context};
 use super::kubelet::word;
 use super::pleg::{by_slowness, rate};
 use super::verdict::sentence;
 use crate::model::{CallHistory, CallTiming, OperationWindow, PodStartLatency, RelistWindow};
 use crate::observation::{Call, Time};
 use crate::text::{Message, Text};
-use crate::view::{Feed, KubeletView, NodeView, Relists, SettingLine, Workers};
+use crate::view::{KubeletView, LoopChannel, NodeView, RelistSummary, SettingLine, Workers};
 
 /// PLEG at a moment.
 #[derive(Debug, Serialize)]
 pub struct PlegReport {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     #[serde(flatten)]
-    around: Surroundings,
+    around: NodeContext,
     verdict: &'static str,
     verdict_text: String,
-    last_seen: Option<Stamp>,
+    last_seen: Option<JsonTime>,
     last_seen_age_seconds: Option<f64>,
     threshold_seconds: f64,
-    scraped_at: Option<Stamp>,
+    scraped_at: Option<JsonTime>,
     stale: bool,
-    kubelet_restarted: Option<Stamp>,
-    loop_blocked: Option<SaidJson>,
-    pleg_trouble: Option<SaidJson>,
+    kubelet_restarted: Option<JsonTime>,
+    loop_blocked: Option<LogLineJson>,
+    pleg_trouble: Option<LogLineJson>,
     relists_total: Option<TotalJson>,
     own_calls: OwnJson,
     windows: Vec<WindowJson>,
     operations: Vec<OperationJson>,
     relists: RelistsJson,
-    feeds: Vec<FeedJson>,
+    feeds: Vec<ChannelJson>,
     workers: Vec<WorkersJson>,
     pod_starts: Option<StartsJson>,
     settings: Vec<SettingJson>,
@@ -48,13 +48,13 @@ struct RelistsJson {
     per_second: Option<f64>,
     mean_seconds: Option<f64>,
     worst_mean_seconds: Option<f64>,
-    worst_at: Option<Stamp>,
+    worst_at: Option<JsonTime>,
     beyond_10s: u64,
     discarded: u64,
 }
 
 #[derive(Debug, Serialize)]
-struct FeedJson {
+struct ChannelJson {
     channel: &'static str,
     what: &'static str,
     state: &'static str,
@@ -86,8 +86,8 @@ struct SettingJson {
 }
 
 #[derive(Debug, Serialize)]
-struct SaidJson {
-    at: Stamp,
+struct LogLineJson {
+    at: JsonTime,
     text: Text,
 }
 
@@ -99,8 +99,8 @@ struct TotalJson {
 
 #[derive(Debug, Serialize)]
 struct WindowJson {
-    from: Stamp,
-    to: Stamp,
+    from: JsonTime,
+    to: JsonTime,
     relists: u64,
     per_second: Option<f64>,
     mean_seconds: Option<f64>,
@@ -137,19 +137,19 @@ struct OwnJson {
     call: &'static str,
     calls: usize,
     failed: usize,
-    first: Option<Stamp>,
+    first: Option<JsonTime>,
     last: Option<TimingJson>,
     worst: Option<TimingJson>,
     mean_seconds: Option<f64>,
-    in_flight_since: Option<Stamp>,
+    in_flight_since: Option<JsonTime>,
     in_flight_seconds: Option<f64>,
-    unanswered_since: Option<Stamp>,
+    unanswered_since: Option<JsonTime>,
     unanswered_seconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
 struct TimingJson {
-    at: Stamp,
+    at: JsonTime,
     took_seconds: f64,
     ok: bool,
 }
@@ -180,20 +180,21 @@ pub fn own_stats(own: &CallHistory) -> OwnStats {
 pub fn pleg_json(moment: &NodeView) -> PlegReport {
     let view = KubeletView::new(moment);
     let pleg = &view.pleg;
-    let said =
-        |said: &Option<(Time, Message)>| said.as_ref().map(|(at, text)| SaidJson { at: Stamp(*at), text: text.text() });
+    let said = |said: &Option<(Time, Message)>| {
+        said.as_ref().map(|(at, text)| LogLineJson { at: JsonTime(*at), text: text.text() })
+    };
     let total = |(count, mean_seconds)| TotalJson { count, mean_seconds };
     PlegReport {
-        head: Head::new("PlegReport", moment),
-        around: surroundings(moment),
+        head: DocumentHead::new("PlegReport", moment),
+        around: node_context(moment),
         verdict: pleg.verdict(moment.now),
         verdict_text: sentence(moment, pleg),
-        last_seen: stamp(pleg.last_seen),
+        last_seen: json_time(pleg.last_seen),
         last_seen_age_seconds: pleg.last_seen_age.map(seconds),
         threshold_seconds: seconds(pleg.threshold),
-        scraped_at: stamp(pleg.scraped_at),
+        scraped_at: json_time(pleg.scraped_at),
         stale: pleg.stale,
-        kubelet_restarted: stamp(pleg.restarted),
+        kubelet_restarted: json_time(pleg.restarted),
         loop_blocked: said(&moment.snapshot.loop_blocked),
         pleg_trouble: said(&moment.snapshot.pleg_trouble),
         relists_total: pleg.total.map(total),
@@ -201,28 +202,28 @@ pub fn pleg_json(moment: &NodeView) -> PlegReport {
         windows: pleg.windows.iter().map(window).collect(),
         operations: by_slowness(&pleg.operations).into_iter().map(operation).collect(),
         relists: relists(&view.relists),
-        feeds: view.feeds.iter().map(feed).collect(),
+        feeds: view.channels.iter().map(feed).collect(),
         workers: view.workers.iter().map(workers).collect(),
         pod_starts: view.starts.map(starts),
         settings: view.settings.iter().map(setting).collect(),
     }
 }
 
-fn relists(r: &Relists) -> RelistsJson {
+fn relists(r: &RelistSummary) -> RelistsJson {
     RelistsJson {
         span_seconds: r.span.map(seconds),
         count: r.count,
         per_second: r.rate,
         mean_seconds: r.mean,
         worst_mean_seconds: r.worst.map(|(mean, _)| mean),
-        worst_at: stamp(r.worst.map(|(_, at)| at)),
+        worst_at: json_time(r.worst.map(|(_, at)| at)),
         beyond_10s: r.beyond,
         discarded: r.discarded,
     }
 }
 
-fn feed(f: &Feed) -> FeedJson {
-    FeedJson { channel: f.name, what: f.what, state: word(f.health), known: f.known.clone() }
+fn feed(f: &LoopChannel) -> ChannelJson {
+    ChannelJson { channel: f.name, what: f.what, state: word(f.health), known: f.known.clone() }
 }
 
 fn workers(w: &Workers) -> WorkersJson {
@@ -245,19 +246,19 @@ fn own(own: &CallHistory, now: Time) -> OwnJson {
         call: call_name(Call::CriList),
         calls: own.done.len(),
         failed: stats.failed,
-        first: stamp(own.done.front().map(|t| t.at)),
+        first: json_time(own.done.front().map(|t| t.at)),
         last: own.done.back().copied().map(timing),
         worst: stats.worst.map(timing),
         mean_seconds: stats.mean_seconds,
-        in_flight_since: stamp(own.in_flight),
+        in_flight_since: json_time(own.in_flight),
         in_flight_seconds: age(own.in_flight),
-        unanswered_since: stamp(own.unanswered_since),
+        unanswered_since: json_time(own.unanswered_since),
         unanswered_seconds: age(own.unanswered_since),
     }
 }
 
 fn timing(t: CallTiming) -> TimingJson {
-    TimingJson { at: Stamp(t.at), took_seconds: t.took_us as f64 / 1e6, ok: t.ok }
+    TimingJson { at: JsonTime(t.at), took_seconds: t.took_us as f64 / 1e6, ok: t.ok }
 }
 
 fn seconds(span: TimeDelta) -> f64 {
@@ -270,8 +271,8 @@ fn quantile(value: Option<(f64, bool)>) -> Option<QuantileJson> {
 
 fn window(w: &RelistWindow) -> WindowJson {
     WindowJson {
-        from: Stamp(w.from),
-        to: Stamp(w.to),
+        from: JsonTime(w.from),
+        to: JsonTime(w.to),
         relists: w.relists,
         per_second: rate(w),
         mean_seconds: w.mean,

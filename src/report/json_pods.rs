@@ -3,20 +3,20 @@
 
 use serde::Serialize;
 
-use super::json::{EvidenceJson, Head, Stamp, Surroundings, known, stamp, surroundings};
+use super::json::{DocumentHead, EvidenceJson, JsonTime, NodeContext, json_time, known, node_context};
 use crate::objects::LeftOut;
 use crate::observation::Time;
 use crate::pipeline::{ContainerPosition, LocatedPod, Next, StageProgress};
 use crate::text::Text;
-use crate::view::{Detail, NodeView, Row, Sides};
+use crate::view::{NodeView, PodDetail, Row, SourceWords};
 
 /// Pods of a node with their places.
 #[derive(Debug, Serialize)]
 pub struct PodList {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     #[serde(flatten)]
-    around: Surroundings,
+    around: NodeContext,
     counts: Counts,
     pods: Vec<PodJson>,
 }
@@ -39,8 +39,8 @@ pub struct PodJson {
     status_from: &'static str,
     ready: String,
     restarts: u32,
-    last_restart: Option<Stamp>,
-    created: Option<Stamp>,
+    last_restart: Option<JsonTime>,
+    created: Option<JsonTime>,
     qos: Option<Text>,
     node: Option<Text>,
     ip: Option<Text>,
@@ -50,7 +50,7 @@ pub struct PodJson {
     trouble: &'static str,
     stage: &'static str,
     stage_state: &'static str,
-    stage_since: Option<Stamp>,
+    stage_since: Option<JsonTime>,
     reason: Option<Text>,
     why: Option<String>,
     cause: Option<Text>,
@@ -64,7 +64,7 @@ pub struct PodJson {
 #[derive(Debug, Serialize)]
 pub(super) struct NextJson {
     kind: &'static str,
-    at: Option<Stamp>,
+    at: Option<JsonTime>,
     estimated: bool,
 }
 
@@ -72,8 +72,8 @@ pub(super) struct NextJson {
 struct StageJson {
     name: &'static str,
     state: &'static str,
-    since: Option<Stamp>,
-    until: Option<Stamp>,
+    since: Option<JsonTime>,
+    until: Option<JsonTime>,
     took_ms: Option<i64>,
     evidence: Vec<EvidenceJson>,
 }
@@ -85,16 +85,16 @@ struct ContainerJson {
     image: Option<Text>,
     stage: &'static str,
     stage_state: &'static str,
-    stage_since: Option<Stamp>,
+    stage_since: Option<JsonTime>,
     state: Option<Text>,
     words: WordsJson,
     message: Option<Text>,
     ready: bool,
     restarts: u32,
-    first_started: Option<Stamp>,
-    running_since: Option<Stamp>,
+    first_started: Option<JsonTime>,
+    running_since: Option<JsonTime>,
     last_exit: Option<ExitJson>,
-    retry_at: Option<Stamp>,
+    retry_at: Option<JsonTime>,
     retry_estimated: Option<bool>,
     evidence: Vec<EvidenceJson>,
 }
@@ -111,15 +111,15 @@ struct WordsJson {
 struct ExitJson {
     code: i32,
     reason: Option<Text>,
-    at: Option<Stamp>,
+    at: Option<JsonTime>,
 }
 
 /// The pods of these rows.
 pub fn pods_json(moment: &NodeView, rows: &[Row]) -> PodList {
     let (pods, failing, slow, moving) = moment.header().pods;
     PodList {
-        head: Head::new("PodList", moment),
-        around: surroundings(moment),
+        head: DocumentHead::new("PodList", moment),
+        around: node_context(moment),
         counts: Counts { pods, failing, slow, moving },
         pods: rows.iter().filter_map(|row| Some(pod(moment.pod(&row.key)?, row, moment.now))).collect(),
     }
@@ -127,7 +127,7 @@ pub fn pods_json(moment: &NodeView, rows: &[Row]) -> PodList {
 
 pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
     let (facts, place) = (&placed.facts, &placed.position);
-    let detail = Detail::new(placed, now);
+    let detail = PodDetail::new(placed, now);
     let object = facts.object();
     PodJson {
         namespace: facts.namespace.clone(),
@@ -137,17 +137,17 @@ pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
         status_from: place.status_from.name(),
         ready: place.status.ready_text(),
         restarts: place.status.restarts,
-        last_restart: stamp(place.status.last_restart),
-        created: stamp(object.and_then(|pod| pod.metadata.creation_timestamp)),
+        last_restart: json_time(place.status.last_restart),
+        created: json_time(object.and_then(|pod| pod.metadata.creation_timestamp)),
         qos: known(&detail.qos),
         node: known(&row.node),
         ip: known(&detail.ip),
         owner: said(&detail.owner),
         is_static: detail.is_static,
-        trouble: detail.row.trouble.name(),
+        trouble: detail.row.health.name(),
         stage: place.stage.name(),
         stage_state: place.state.name(),
-        stage_since: stamp(place.since),
+        stage_since: json_time(place.since),
         reason: known(&place.reason),
         why: said(&row.why),
         cause: known(&row.cause),
@@ -158,7 +158,7 @@ pub(super) fn pod(placed: &LocatedPod, row: &Row, now: Time) -> PodJson {
     }
 }
 
-fn words(sides: &Sides) -> WordsJson {
+fn words(sides: &SourceWords) -> WordsJson {
     WordsJson { api: said(&sides.api), kubelet: said(&sides.kubelet), runtime: said(&sides.runtime) }
 }
 
@@ -168,7 +168,7 @@ fn said(text: &str) -> Option<String> {
 
 impl From<Next> for NextJson {
     fn from(next: Next) -> Self {
-        Self { kind: next.kind.name(), at: stamp(next.at), estimated: next.estimated }
+        Self { kind: next.kind.name(), at: json_time(next.at), estimated: next.estimated }
     }
 }
 
@@ -176,18 +176,18 @@ fn stage(step: &StageProgress) -> StageJson {
     StageJson {
         name: step.stage.name(),
         state: step.state.name(),
-        since: stamp(step.since),
-        until: stamp(step.until),
+        since: json_time(step.since),
+        until: json_time(step.until),
         took_ms: step.took_ms(),
         evidence: step.evidence.iter().map(EvidenceJson::from).collect(),
     }
 }
 
-fn container(c: &ContainerPosition, sides: &Sides) -> ContainerJson {
+fn container(c: &ContainerPosition, sides: &SourceWords) -> ContainerJson {
     let exit = |(code, reason, at): &(i32, Text, Option<Time>)| ExitJson {
         code: *code,
         reason: known(reason),
-        at: stamp(*at),
+        at: json_time(*at),
     };
     ContainerJson {
         name: c.name.clone(),
@@ -195,16 +195,16 @@ fn container(c: &ContainerPosition, sides: &Sides) -> ContainerJson {
         image: known(&c.image),
         stage: c.stage.name(),
         stage_state: c.state.name(),
-        stage_since: stamp(c.since),
+        stage_since: json_time(c.since),
         state: known(&c.word),
         words: words(sides),
         message: known(&c.message),
         ready: c.ready,
         restarts: c.restarts,
-        first_started: stamp(c.first_started),
-        running_since: stamp(c.running_since),
+        first_started: json_time(c.first_started),
+        running_since: json_time(c.running_since),
         last_exit: c.last_exit.as_ref().map(exit),
-        retry_at: stamp(c.retry_at.map(|(at, _)| at)),
+        retry_at: json_time(c.retry_at.map(|(at, _)| at)),
         retry_estimated: c.retry_at.map(|(_, estimated)| estimated),
         evidence: c.evidence.iter().map(EvidenceJson::from).collect(),
     }

@@ -3,15 +3,15 @@
 
 use serde::Serialize;
 
-use super::json::{Head, Surroundings, surroundings};
+use super::json::{DocumentHead, NodeContext, node_context};
 use super::json_pods::{self, PodJson};
-use crate::view::{Change, NodeView};
+use crate::view::{NodeView, RowChange};
 
 /// One pod whose row is told again.
 #[derive(Debug, Serialize)]
 pub struct PodChange {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     change: &'static str,
     pod: PodJson,
 }
@@ -20,15 +20,15 @@ pub struct PodChange {
 #[derive(Debug, Serialize)]
 pub struct NodeChange {
     #[serde(flatten)]
-    head: Head,
+    head: DocumentHead,
     #[serde(flatten)]
-    around: Surroundings,
+    around: NodeContext,
 }
 
 /// The document of one change.
-pub fn pod_change(moment: &NodeView, change: &Change) -> PodChange {
+pub fn pod_change(moment: &NodeView, change: &RowChange) -> PodChange {
     PodChange {
-        head: Head::new("PodChange", moment),
+        head: DocumentHead::new("PodChange", moment),
         change: change.what.name(),
         pod: json_pods::pod(&change.placed, &change.row, moment.now),
     }
@@ -36,5 +36,5 @@ pub fn pod_change(moment: &NodeView, change: &Change) -> PodChange {
 
 /// The document of what surrounds the pods.
 pub fn node_change(moment: &NodeView) -> NodeChange {
-    NodeChange { head: Head::new("NodeChange", moment), around: surroundings(moment) }
+    NodeChange { head: DocumentHead::new("NodeChange", moment), around: node_context(moment) }
 }

@@ -3,13 +3,13 @@
 
 use super::columns::{Align, Columns};
 use crate::pipeline::human_duration;
-use crate::view::{Health, KubeletView, clock, milliseconds, quantile};
+use crate::view::{ChannelHealth, KubeletView, clock, milliseconds, quantile};
 
 /// The sections.
 pub fn kubelet_text(view: &KubeletView) -> String {
     let mut out = String::from("\nWHAT FEEDS THE SYNC LOOP\n");
     let mut table = Columns::new([("CHANNEL", Align::Left), ("STATE", Align::Left), ("KNOWN", Align::Left)]);
-    for feed in &view.feeds {
+    for feed in &view.channels {
         table.row([feed.name.to_owned(), word(feed.health).to_owned(), feed.known.clone()]);
     }
     out.push_str(&table.render(None));
@@ -53,11 +53,11 @@ pub fn kubelet_text(view: &KubeletView) -> String {
 }
 
 /// A feed's health in a word.
-pub fn word(health: Health) -> &'static str {
+pub fn word(health: ChannelHealth) -> &'static str {
     match health {
-        Health::Well => "well",
-        Health::Slow => "slow",
-        Health::Trouble => "trouble",
-        Health::Unknown => "unknown",
+        ChannelHealth::Healthy => "well",
+        ChannelHealth::Slow => "slow",
+        ChannelHealth::Failing => "trouble",
+        ChannelHealth::Unknown => "unknown",
     }
 }

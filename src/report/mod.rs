@@ -20,7 +20,7 @@ mod pleg_lines;
 mod table;
 mod verdict;
 
-pub use doctor::{Looked, SourceNews, Try, doctor_json, doctor_text, is_enough, source_text};
+pub use doctor::{DiscoveryAttempt, DiscoveryResult, SourceChanges, doctor_json, doctor_text, is_enough, source_text};
 pub use events::events_table;
 pub use explain::{entry_text, explain_text, signals_text};
 pub use json::API_VERSION;
@@ -31,10 +31,10 @@ pub use json_pleg::{PlegReport, pleg_json};
 pub use json_pods::{PodList, pods_json};
 pub use json_watch::{NodeChange, PodChange, node_change, pod_change};
 pub use node::node_text;
-pub use notes::{NoteNews, notes};
+pub use notes::{NoteChanges, notes};
 pub use pleg::pleg_text;
 pub use pleg_lines::PlegLines;
-pub use table::{Detail, PodLines, pods_table};
+pub use table::{PodLines, TableDetail, pods_table};
 
 use crate::view::{Filter, NodeView, Row, Sort};
 

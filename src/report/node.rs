@@ -5,7 +5,7 @@ use super::columns::{Align, Columns};
 use crate::objects::Quantity;
 use crate::pipeline::human_duration;
 use crate::time::TimeDelta;
-use crate::view::{NodeDetail, NodeView, ResourceLine, Threshold, Victim, amount_text, bytes, clock};
+use crate::view::{EvictionThreshold, NodeDetail, NodeView, ResourceLine, Victim, amount_text, bytes, clock};
 
 /// Pods printed of each order.
 const PODS: usize = 10;
@@ -112,23 +112,23 @@ fn thresholds(view: &NodeDetail) -> String {
     format!("{}{note}", table.render(None))
 }
 
-fn setting(t: &Threshold) -> String {
+fn setting(t: &EvictionThreshold) -> String {
     let grace = if t.grace.is_empty() { String::new() } else { format!("/{}", t.grace.one_line()) };
     format!("{}{grace}", t.setting.one_line())
 }
 
-fn away(t: &Threshold, amount: impl Fn(Quantity) -> String) -> String {
+fn away(t: &EvictionThreshold, amount: impl Fn(Quantity) -> String) -> String {
     let share = t.margin_share().map(|s| format!(" ({})", percent(s))).unwrap_or_default();
     match t.margin() {
         Some(margin) if margin < Quantity::ZERO => format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)),
         Some(margin) => format!("{}{share}", amount(margin)),
-        None => t.told().unwrap_or_else(|| "not known".into()),
+        None => t.condition_text().unwrap_or_else(|| "not known".into()),
     }
 }
 
 fn disks(view: &NodeDetail) -> String {
-    if view.looked.is_none() {
-        return format!("  not known: {}\n", view.unseen);
+    if view.sampled_at.is_none() {
+        return format!("  not known: {}\n", view.unavailable);
     }
     let mut out = String::new();
     for disk in &view.disks {

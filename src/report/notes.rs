@@ -23,19 +23,19 @@ pub fn notes(moment: &NodeView) -> Vec<String> {
 
 /// Remembers what was said, so that each thing is said once when it begins and once when it is over.
 #[derive(Debug)]
-pub struct NoteNews {
+pub struct NoteChanges {
     known: BTreeSet<String>,
     once: bool,
 }
 
-impl NoteNews {
+impl NoteChanges {
     /// Nothing was said; with `once` also what sources are missing is, in the first moment.
     pub fn new(once: bool) -> Self {
         Self { known: BTreeSet::new(), once }
     }
 
     /// What began since the last moment, and what is over.
-    pub fn news(&mut self, moment: &NodeView) -> Vec<String> {
+    pub fn update(&mut self, moment: &NodeView) -> Vec<String> {
         let mut now = all(moment);
         let once = std::mem::take(&mut self.once);
         now.retain(|note| once || !note.about.is_empty());

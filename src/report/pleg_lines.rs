@@ -16,12 +16,12 @@ const BESIDE_METRICS_S: i64 = 15;
 /// Remembers the last line.
 #[derive(Debug, Default)]
 pub struct PlegLines {
-    last: Option<Last>,
+    last: Option<LastLine>,
     widths: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastLine {
     at: Time,
     verdict: &'static str,
     /// End of the newest window.
@@ -32,7 +32,7 @@ struct Last {
 
 impl PlegLines {
     /// True when `moment` has news, which is remembered.
-    pub fn is_news(&mut self, moment: &NodeView) -> bool {
+    pub fn needs_line(&mut self, moment: &NodeView) -> bool {
         let (pleg, now) = (moment.pleg(), moment.now);
         let (verdict, window) = (pleg.verdict(now), pleg.windows.last().map(|w| w.to));
         let news = self.last.is_none_or(|last| {
@@ -43,7 +43,7 @@ impl PlegLines {
         });
         if news {
             let fresh = window.is_some() && self.last.is_none_or(|last| last.window != window);
-            self.last = Some(Last { at: now, verdict, window, fresh });
+            self.last = Some(LastLine { at: now, verdict, window, fresh });
         }
         news
     }

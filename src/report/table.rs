@@ -4,11 +4,11 @@
 use super::columns::{Align, Columns};
 use crate::observation::Time;
 use crate::pipeline::LocatedPod;
-use crate::view::{Change, NodeView, Row, What, clock};
+use crate::view::{ChangeKind, NodeView, Row, RowChange, clock};
 
 /// How much of a pod a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
+pub enum TableDetail {
     /// Why is cut to the terminal.
     Table,
     /// Since when, the QoS class, the cause, why, and what the sources say.
@@ -16,54 +16,54 @@ pub enum Detail {
 }
 
 /// The table of these rows; empty when there are none. `width` is the terminal's, if there is one.
-pub fn pods_table(moment: &NodeView, rows: &[Row], detail: Detail, width: Option<usize>) -> String {
+pub fn pods_table(moment: &NodeView, rows: &[Row], detail: TableDetail, width: Option<usize>) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut table = Columns::new(head(detail).into_iter().map(|name| (name, Align::Left)));
     for row in rows {
-        let wide = (detail == Detail::Wide).then(|| more(moment.pod(&row.key), row, moment.now));
+        let wide = (detail == TableDetail::Wide).then(|| more(moment.pod(&row.key), row, moment.now));
         table.row(cells(row.clone(), wide));
     }
-    table.render(width.filter(|_| detail == Detail::Table))
+    table.render(width.filter(|_| detail == TableDetail::Table))
 }
 
 /// The rows of a watch: first a table, then lines below it in the same columns.
 #[derive(Debug)]
 pub struct PodLines {
-    detail: Detail,
+    detail: TableDetail,
     width: Option<usize>,
     widths: Vec<usize>,
 }
 
 impl PodLines {
     /// Lines for a terminal of `width` cells, if there is one.
-    pub fn new(detail: Detail, width: Option<usize>) -> Self {
-        Self { detail, width: width.filter(|_| detail == Detail::Table), widths: Vec::new() }
+    pub fn new(detail: TableDetail, width: Option<usize>) -> Self {
+        Self { detail, width: width.filter(|_| detail == TableDetail::Table), widths: Vec::new() }
     }
 
     /// One line for each change; with `timed` the time comes first, for what is not told as it happens.
-    pub fn lines(&mut self, changes: Vec<Change>, now: Time, timed: bool) -> String {
+    pub fn lines(&mut self, changes: Vec<RowChange>, now: Time, timed: bool) -> String {
         if changes.is_empty() {
             return String::new();
         }
         let time = timed.then_some("TIME");
         let head = time.into_iter().chain(head(self.detail));
         let mut table = Columns::new(head.map(|name| (name, Align::Left)));
-        for Change { what, mut row, placed } in changes {
+        for RowChange { what, mut row, placed } in changes {
             match what {
-                What::Gone => {
+                ChangeKind::Gone => {
                     (row.in_stage, row.next) = Default::default();
                     row.reason = "no source shows it any more".into();
                 }
-                What::Left if row.reason.is_empty() && !row.trouble.is_failing() => {
+                ChangeKind::Left if row.reason.is_empty() && !row.health.is_failing() => {
                     row.reason = "no longer failing or slow".into()
                 }
-                What::Listed | What::Added | What::Changed | What::Left => {}
+                ChangeKind::Listed | ChangeKind::Added | ChangeKind::Changed | ChangeKind::Left => {}
             }
-            let wide = (self.detail == Detail::Wide).then(|| more(Some(&placed), &row, now));
+            let wide = (self.detail == TableDetail::Wide).then(|| more(Some(&placed), &row, now));
             let mut cells = cells(row, wide);
-            if let Some(state) = cells.get_mut(STATE).filter(|_| what == What::Gone) {
+            if let Some(state) = cells.get_mut(STATE).filter(|_| what == ChangeKind::Gone) {
                 *state = what.name().to_owned();
             }
             table.row(time.map(|_| clock(now)).into_iter().chain(cells));
@@ -76,11 +76,11 @@ impl PodLines {
 /// The place of STATE in a row.
 const STATE: usize = 7;
 
-fn head(detail: Detail) -> Vec<&'static str> {
+fn head(detail: TableDetail) -> Vec<&'static str> {
     let mut head = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "STAGE", "STATE", "IN-STAGE"];
     match detail {
-        Detail::Table => head.extend(["NEXT", "WHY"]),
-        Detail::Wide => head.extend(["SINCE", "QOS", "NEXT", "CAUSE", "WHY", "REASON"]),
+        TableDetail::Table => head.extend(["NEXT", "WHY"]),
+        TableDetail::Wide => head.extend(["SINCE", "QOS", "NEXT", "CAUSE", "WHY", "REASON"]),
     }
     head
 }

@@ -24,7 +24,7 @@ use crate::tui::theme::glyphs;
 use crate::tui::widgets::chosen_step::Step;
 use crate::tui::widgets::scroll::Cursor;
 use crate::tui::widgets::scroll::View;
-use crate::view::{Column, Filter, NodeView, Sort, Why};
+use crate::view::{Column, Filter, NodeView, PodDiagnosis, Sort};
 
 /// What the loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct Open {
     /// As it was last seen.
     pub last: Option<LocatedPod>,
     /// Why it stood there.
-    pub why: Option<Why>,
+    pub why: Option<PodDiagnosis>,
     /// No source has it any more.
     pub gone: bool,
     /// First line shown.

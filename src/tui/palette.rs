@@ -82,7 +82,7 @@ pub fn read(typed: &str, context: Context, picture: &Picture) -> Result<Command,
     let known = action(name, context);
     match (name, word) {
         ("sort", "") => Ok(Command::Sort(Sort::default())),
-        ("sort", word) => named(word, "column").and_then(|word| Sort::read(&word)).map(Command::Sort),
+        ("sort", word) => named(word, "column").and_then(|word| Sort::parse(&word)).map(Command::Sort),
         ("filter", words) if !words.is_empty() || known.is_none() => Ok(Command::Filter(words.to_owned())),
         ("theme", word) => Look::read(&named(word, "theme")?).map(Command::Theme),
         ("pod" | "log", word) if !word.is_empty() => {

@@ -4,7 +4,9 @@
 use std::sync::OnceLock;
 
 use crate::text::Text;
-use crate::view::{EventLine, Filter, Header, KubeletView, NodeDetail, NodeView, PlegView, Row, Sort, newest_events};
+use crate::view::{
+    EventLine, Filter, KubeletView, NodeDetail, NodeHeader, NodeView, PlegView, Row, Sort, newest_events,
+};
 
 use crate::tui::widgets::cells::width;
 
@@ -19,7 +21,7 @@ pub struct Picture {
     /// What is shown: a recording's name and speed, or that it is live.
     pub title: Text,
     /// The header.
-    pub header: Header,
+    pub header: NodeHeader,
     /// PLEG.
     pub pleg: PlegView,
     /// The rows that the filter shows, as they are sorted.

@@ -63,7 +63,7 @@ impl Column {
     ///
     /// # Errors
     /// The names there are.
-    pub fn read(name: &str) -> Result<Self, String> {
+    pub fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|c| c.name() == name);
         found.ok_or_else(|| format!("no column {name:?}; they are {}", Self::ALL.map(Self::name).join(", ")))
     }
@@ -88,11 +88,11 @@ impl Sort {
     ///
     /// # Errors
     /// The names there are.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (reversed, name) = text.strip_prefix('-').map_or((false, text), |name| (true, name));
         match name {
             "trouble" => Ok(Self { by: None, reversed }),
-            name => match Column::read(name) {
+            name => match Column::parse(name) {
                 Ok(by) => Ok(Self { by: Some(by), reversed }),
                 Err(why) => Err(format!("{why}, trouble")),
             },
@@ -113,7 +113,7 @@ impl Sort {
     /// The order of two rows. What is unknown comes last, either way; equal ones keep the order of trouble.
     pub fn compare(self, a: &Row, b: &Row) -> Ordering {
         let Some(by) = self.by else {
-            return if self.reversed { a.trouble.cmp(&b.trouble) } else { Ordering::Equal };
+            return if self.reversed { a.health.cmp(&b.health) } else { Ordering::Equal };
         };
         let known = |row: &Row| match by {
             InStage => row.in_stage_for.is_some(),

@@ -59,7 +59,7 @@ impl EventLine {
 }
 
 /// An event, and the UID of its pod where that is known.
-type Known<'a> = (Option<&'a Text>, &'a Arc<Event>);
+type PodEvent<'a> = (Option<&'a Text>, &'a Arc<Event>);
 
 /// Every event, newest first.
 pub fn events(moment: &NodeView) -> Vec<EventLine> {
@@ -68,7 +68,7 @@ pub fn events(moment: &NodeView) -> Vec<EventLine> {
 
 /// The newest events, `most` of them at most, and how many older ones there are.
 pub fn newest_events(moment: &NodeView, most: usize) -> (Vec<EventLine>, usize) {
-    let all: Vec<Known> = known(moment).collect();
+    let all: Vec<PodEvent> = known(moment).collect();
     let older = all.len().saturating_sub(most);
     if older == 0 {
         return (folded(moment, all.into_iter()), 0);
@@ -79,17 +79,17 @@ pub fn newest_events(moment: &NodeView, most: usize) -> (Vec<EventLine>, usize) 
     (folded(moment, all.into_iter().filter(|(_, event)| event.last() >= oldest).take(most)), older)
 }
 
-fn known(moment: &NodeView) -> impl Iterator<Item = Known<'_>> {
+fn known(moment: &NodeView) -> impl Iterator<Item = PodEvent<'_>> {
     let snapshot = &moment.snapshot;
     let of_pods = moment.pods.iter().flat_map(|p| p.facts.events.iter().map(move |e| (Some(&p.facts.key), e)));
     of_pods.chain(snapshot.node_events.iter().chain(snapshot.other_events.iter()).map(|e| (None, e)))
 }
 
-fn folded<'a>(moment: &'a NodeView, events: impl Iterator<Item = Known<'a>>) -> Vec<EventLine> {
+fn folded<'a>(moment: &'a NodeView, events: impl Iterator<Item = PodEvent<'a>>) -> Vec<EventLine> {
     let mut folded: BTreeMap<(Text, Text, Text, Text, String), EventLine> = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    let of_node = Findings::of(Some(moment.node_diagnosis()));
-    let mut of_pod: (Option<&Text>, Findings) = (None, Findings::of(None));
+    let of_node = FindingsByEvent::of(Some(moment.node_diagnosis()));
+    let mut of_pod: (Option<&Text>, FindingsByEvent) = (None, FindingsByEvent::of(None));
     for (pod, event) in events {
         let uid = &event.metadata.uid;
         if !uid.is_empty() && !seen.insert(uid.clone()) {
@@ -104,7 +104,7 @@ fn folded<'a>(moment: &'a NodeView, events: impl Iterator<Item = Known<'a>>) -> 
             format!("{}/{} {}", about.namespace, about.name, shape(&event.message)),
         );
         if let Some(key) = pod.filter(|_| pod != of_pod.0) {
-            of_pod = (pod, Findings::of(moment.diagnosis(key).map(Arc::as_ref)));
+            of_pod = (pod, FindingsByEvent::of(moment.diagnosis(key).map(Arc::as_ref)));
         }
         let cause = match pod {
             Some(_) => of_pod.1.cause(event),
@@ -162,7 +162,7 @@ fn line(pod: Option<&Text>, event: &Event, cause: Text) -> EventLine {
 }
 
 /// The findings of one subject, by the events that they rest on.
-struct Findings<'a> {
+struct FindingsByEvent<'a> {
     diagnosis: Option<&'a Diagnosis>,
     /// The first finding that rests on an event with a message of that shape.
     by_shape: HashMap<String, &'a Finding>,
@@ -170,7 +170,7 @@ struct Findings<'a> {
     by_reason: HashMap<&'a str, HashMap<&'a str, (usize, &'a Finding)>>,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> FindingsByEvent<'a> {
     fn of(diagnosis: Option<&'a Diagnosis>) -> Self {
         let mut found = Self { diagnosis, by_shape: HashMap::new(), by_reason: HashMap::new() };
         for (number, finding) in found.wrong().enumerate() {

@@ -1,7 +1,7 @@
 //! Owns how a container ended, in words, and its restarts as one line.
 //! It must not guess beyond what a code means by itself: why it ended is a finding's to say.
 
-use super::words::ago;
+use super::format::ago;
 use crate::model::Exit;
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, human_duration};

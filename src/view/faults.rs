@@ -2,7 +2,7 @@
 //! What its log lines say of one pod is that pod's. It must not say one thing twice: an alarm that a finding rests on gives
 //! its words, the finding its cause.
 
-use super::words::alarm_text;
+use super::format::alarm_text;
 use crate::diagnose::{Diagnosis, Finding, UNKNOWN, is_nothing};
 use crate::model::Alarm;
 use crate::observation::{Call, Time};
@@ -10,7 +10,7 @@ use crate::runbook::Confidence;
 
 /// One thing that is wrong with the node.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct NodeFault {
     /// In a sentence.
     pub text: String,
     /// `[cause]`, with how sure where that matters; empty for an alarm that no finding tells.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub about: String,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for NodeFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let gap = if self.cause.is_empty() { "" } else { " " };
         write!(f, "{}{gap}{}", self.text, self.cause)
@@ -27,7 +27,7 @@ impl std::fmt::Display for Fault {
 }
 
 /// Findings first, best first; then the other alarms.
-pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault> {
+pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<NodeFault> {
     let mut untold: Vec<&Alarm> = alarms.iter().collect();
     let mut out = Vec::new();
     let of_node = |f: &&Finding| f.stage == "node" && !is_nothing(&f.cause) && f.cause != UNKNOWN;
@@ -39,9 +39,9 @@ pub(super) fn faults(node: &Diagnosis, alarms: &[Alarm], now: Time) -> Vec<Fault
             None => format!("the node: {}", finding.title),
         };
         let sure = if finding.confidence == Confidence::Possible { "perhaps " } else { "" };
-        out.push(Fault { text, cause: format!("[{sure}{}]", finding.cause), about: finding.cause.to_string() });
+        out.push(NodeFault { text, cause: format!("[{sure}{}]", finding.cause), about: finding.cause.to_string() });
     }
-    let alone = |alarm: &Alarm| Fault { text: alarm_text(alarm, now), cause: String::new(), about: about(alarm) };
+    let alone = |alarm: &Alarm| NodeFault { text: alarm_text(alarm, now), cause: String::new(), about: about(alarm) };
     out.extend(untold.into_iter().map(alone));
     out
 }
@@ -103,7 +103,7 @@ mod tests {
             "the node: CNI is not ready [perhaps node.network-not-ready]",
             "kubelet-metrics has not answered for 24s",
         ];
-        let told = |node, alarms| faults(node, alarms, now).iter().map(Fault::to_string).collect::<Vec<_>>();
+        let told = |node, alarms| faults(node, alarms, now).iter().map(NodeFault::to_string).collect::<Vec<_>>();
         assert_eq!(told(&node, &alarms[..]), expected);
         let starting = vec![finding("none.transient.kubelet-starting", "The kubelet starts", Confidence::Likely)];
         let starting = Diagnosis { findings: starting, signals: Vec::new(), holds_until: None };

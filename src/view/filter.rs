@@ -7,7 +7,7 @@
 //! cause:image. !node:node-7   the cause begins with or has `image.`; not of that node
 //! ```
 
-use super::{Row, Trouble};
+use super::{PodHealth, Row};
 
 /// Which rows are shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,14 +22,14 @@ pub struct Filter {
 
 /// A filter, read once for many rows.
 #[derive(Clone, Debug)]
-pub struct Matcher<'a> {
+pub struct RowMatcher<'a> {
     filter: &'a Filter,
-    terms: Vec<Term>,
+    terms: Vec<FilterTerm>,
 }
 
 /// What can be asked for by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+enum FilterField {
     Namespace,
     Name,
     Status,
@@ -39,53 +39,53 @@ enum Field {
     Node,
 }
 
-const FIELDS: [(&str, Field); 8] = [
-    ("ns", Field::Namespace),
-    ("namespace", Field::Namespace),
-    ("name", Field::Name),
-    ("status", Field::Status),
-    ("stage", Field::Stage),
-    ("cause", Field::Cause),
-    ("why", Field::Why),
-    ("node", Field::Node),
+const FIELDS: [(&str, FilterField); 8] = [
+    ("ns", FilterField::Namespace),
+    ("namespace", FilterField::Namespace),
+    ("name", FilterField::Name),
+    ("status", FilterField::Status),
+    ("stage", FilterField::Stage),
+    ("cause", FilterField::Cause),
+    ("why", FilterField::Why),
+    ("node", FilterField::Node),
 ];
 
 #[derive(Clone, Debug)]
-struct Term {
-    field: Option<Field>,
+struct FilterTerm {
+    field: Option<FilterField>,
     not: bool,
     text: String,
 }
 
 impl Filter {
     /// Reads it, for many rows.
-    pub fn matcher(&self) -> Matcher<'_> {
-        let terms = self.words.split_whitespace().filter_map(|word| Term::read(word).ok()).collect();
-        Matcher { filter: self, terms }
+    pub fn matcher(&self) -> RowMatcher<'_> {
+        let terms = self.words.split_whitespace().filter_map(|word| FilterTerm::parse(word).ok()).collect();
+        RowMatcher { filter: self, terms }
     }
 
     /// What in it is not understood, and therefore not asked for.
     pub fn problem(&self) -> Option<String> {
-        self.words.split_whitespace().find_map(|word| Term::read(word).err())
+        self.words.split_whitespace().find_map(|word| FilterTerm::parse(word).err())
     }
 }
 
-impl Matcher<'_> {
+impl RowMatcher<'_> {
     /// True when the row is meant.
     pub fn accepts(&self, row: &Row) -> bool {
         if self.filter.namespace.as_ref().is_some_and(|ns| row.namespace != ns.as_str()) {
             return false;
         }
-        if self.filter.failing && row.trouble < Trouble::Slow {
+        if self.filter.failing && row.health < PodHealth::Slow {
             return false;
         }
         self.terms.iter().all(|term| term.holds(row) != term.not)
     }
 }
 
-impl Term {
+impl FilterTerm {
     /// A word; an error is a field that there is not. What is still empty asks for nothing.
-    fn read(word: &str) -> Result<Self, String> {
+    fn parse(word: &str) -> Result<Self, String> {
         let (not, rest) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
         let (field, text) = match rest.split_once(':') {
             Some((name, text)) if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic()) => {
@@ -102,13 +102,13 @@ impl Term {
         let has = |text: &str| text.to_lowercase().contains(&self.text);
         match self.field {
             _ if self.text.is_empty() => true,
-            Some(Field::Namespace) => has(&row.namespace),
-            Some(Field::Name) => has(&row.name),
-            Some(Field::Status) => has(&row.status),
-            Some(Field::Stage) => has(row.stage.name()),
-            Some(Field::Cause) => has(&row.cause),
-            Some(Field::Why) => has(&row.why) || has(&row.reason),
-            Some(Field::Node) => has(&row.node),
+            Some(FilterField::Namespace) => has(&row.namespace),
+            Some(FilterField::Name) => has(&row.name),
+            Some(FilterField::Status) => has(&row.status),
+            Some(FilterField::Stage) => has(row.stage.name()),
+            Some(FilterField::Cause) => has(&row.cause),
+            Some(FilterField::Why) => has(&row.why) || has(&row.reason),
+            Some(FilterField::Node) => has(&row.node),
             None => {
                 let name = format!("{}/{}", row.namespace, row.name).to_lowercase();
                 let rest = [row.status.as_str(), row.stage.name(), &row.cause, &row.why, &row.reason];

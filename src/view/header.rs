@@ -1,9 +1,9 @@
 //! Owns what is said of the node above everything else: name, versions, sources, counts, alarms.
 //! It must not lay anything out.
 
-use super::faults::{Fault, faults};
-use super::words::{ago, first_text, lease_text, source_state_text, source_state_word};
-use super::{NodeView, Trouble};
+use super::faults::{NodeFault, faults};
+use super::format::{ago, first_text, lease_text, source_state_text, source_state_word};
+use super::{NodeView, PodHealth};
 use crate::model::{InitialList, SourceFacts};
 use crate::objects::Node;
 use crate::observation::{Source, SourceState, Time};
@@ -66,7 +66,7 @@ impl LeaseLine {
 
 /// The header.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Header {
+pub struct NodeHeader {
     /// The time shown.
     pub now: Time,
     /// Node name; empty when no source named it.
@@ -96,7 +96,7 @@ pub struct Header {
     /// A source of pods has not yet listed all of them.
     pub pods_so_far: bool,
     /// What is wrong with the node, one sentence each: its findings, and alarms.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<NodeFault>,
 }
 
 /// Ready condition of a node: `Ready`, `NotReady`, `Unknown`, or empty.
@@ -109,7 +109,7 @@ pub(super) fn readiness(node: &Node) -> &'static str {
     }
 }
 
-impl Header {
+impl NodeHeader {
     pub(super) fn new(moment: &NodeView) -> Self {
         let (snapshot, now) = (&moment.snapshot, moment.now);
         let node = snapshot.node.as_deref();
@@ -156,11 +156,11 @@ impl Header {
         let mut pods = (0, 0, 0, 0);
         for row in moment.rows() {
             pods.0 += 1;
-            match row.trouble {
-                Trouble::Failed => pods.1 += 1,
-                Trouble::Slow => pods.2 += 1,
-                Trouble::Moving => pods.3 += 1,
-                Trouble::Unknown | Trouble::Unsteady | Trouble::Well | Trouble::Done => {}
+            match row.health {
+                PodHealth::Failed => pods.1 += 1,
+                PodHealth::Slow => pods.2 += 1,
+                PodHealth::Moving => pods.3 += 1,
+                PodHealth::Unknown | PodHealth::Unsteady | PodHealth::Healthy | PodHealth::Done => {}
             }
         }
         Self {

@@ -1,8 +1,8 @@
 //! Owns what is shown of the kubelet: what feeds its sync loop, its pod workers, how fast pods start, its settings.
 //! It must not claim what nobody tells: a feed of which nothing is known says so.
 
+use super::format::{ago, milliseconds};
 use super::settings::{SettingLine, settings};
-use super::words::{ago, milliseconds};
 use super::{NodeView, PlegView};
 use crate::model::{OperationWindow, PodStartLatency};
 use crate::observation::{Source, Time};
@@ -15,20 +15,20 @@ pub const SLOW_S: f64 = 1.0;
 
 /// How a feed does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
+pub enum ChannelHealth {
     /// It feeds.
-    Well,
+    Healthy,
     /// It is slow, or something was lost.
     Slow,
     /// It stands still.
-    Trouble,
+    Failing,
     /// Nothing is known of it.
     Unknown,
 }
 
 /// One channel of `syncLoopIteration` (pkg/kubelet/kubelet.go).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Feed {
+pub struct LoopChannel {
     /// Name of the channel in the code.
     pub name: &'static str,
     /// What comes through it.
@@ -36,7 +36,7 @@ pub struct Feed {
     /// What is known of it.
     pub known: String,
     /// How it does.
-    pub health: Health,
+    pub health: ChannelHealth,
 }
 
 /// Pods in one state of their workers.
@@ -58,11 +58,11 @@ pub struct KubeletView {
     /// Last answer of `/healthz`: when, whether it was ok, and the text.
     pub health: Option<(Time, bool, Text)>,
     /// What feeds the loop.
-    pub feeds: Vec<Feed>,
+    pub channels: Vec<LoopChannel>,
     /// PLEG.
     pub pleg: PlegView,
     /// What relists did over the last 15 minutes.
-    pub relists: Relists,
+    pub relists: RelistSummary,
     /// Runtime operations that were called in the last window, slowest first.
     pub operations: Vec<OperationWindow>,
     /// States of pod workers.
@@ -75,7 +75,7 @@ pub struct KubeletView {
 
 /// Relists over all windows that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Relists {
+pub struct RelistSummary {
     /// How long the windows reach back.
     pub span: Option<TimeDelta>,
     /// Relists.
@@ -92,7 +92,7 @@ pub struct Relists {
     pub discarded: u64,
 }
 
-impl Relists {
+impl RelistSummary {
     fn of(pleg: &PlegView) -> Self {
         let windows = &pleg.windows;
         let count: u64 = windows.iter().map(|w| w.relists).sum();
@@ -117,13 +117,13 @@ impl KubeletView {
     pub fn new(moment: &NodeView) -> Self {
         let pleg = moment.pleg();
         let kubelet = &moment.snapshot.kubelet;
-        let relists = Relists::of(&pleg);
+        let relists = RelistSummary::of(&pleg);
         let mut operations: Vec<_> = pleg.operations.iter().filter(|o| o.calls > 0 || o.errors > 0).cloned().collect();
         operations.sort_by(|a, b| b.mean.unwrap_or(0.0).total_cmp(&a.mean.unwrap_or(0.0)));
         Self {
             started: kubelet.started_at(),
             health: kubelet.health.as_ref().map(|(at, ok, text)| (*at, *ok, text.text())),
-            feeds: feeds(moment, &pleg, &relists),
+            channels: channels(moment, &pleg, &relists),
             relists,
             operations,
             workers: workers(moment),
@@ -142,42 +142,43 @@ fn workers(moment: &NodeView) -> Vec<Workers> {
     moment.snapshot.kubelet.pod_workers().filter_map(state).filter(|w| w.pods > 0 || w.config == "desired").collect()
 }
 
-fn feeds(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Vec<Feed> {
+fn channels(moment: &NodeView, pleg: &PlegView, relists: &RelistSummary) -> Vec<LoopChannel> {
     vec![
         config(moment),
         relisting(moment, pleg, relists),
-        Feed {
+        LoopChannel {
             name: "syncCh",
             what: "every second: pods whose next sync is due",
-            ..blocked(moment)
-                .unwrap_or_else(|| feed("no source counts it; the loop has not said that it skips", Health::Unknown))
+            ..blocked(moment).unwrap_or_else(|| {
+                channel("no source counts it; the loop has not said that it skips", ChannelHealth::Unknown)
+            })
         },
         probes(moment),
-        Feed {
+        LoopChannel {
             name: "containerManager",
             what: "devices whose health changed",
-            ..feed("no source tells of it", Health::Unknown)
+            ..channel("no source tells of it", ChannelHealth::Unknown)
         },
         housekeeping(moment),
     ]
 }
 
-fn feed(known: impl Into<String>, health: Health) -> Feed {
-    Feed { name: "", what: "", known: known.into(), health }
+fn channel(known: impl Into<String>, health: ChannelHealth) -> LoopChannel {
+    LoopChannel { name: "", what: "", known: known.into(), health }
 }
 
 /// The loop said that it skips, and has not been seen to go on.
-fn blocked(moment: &NodeView) -> Option<Feed> {
+fn blocked(moment: &NodeView) -> Option<LoopChannel> {
     let (at, why) = moment.snapshot.loop_blocked.as_ref()?;
     let since = ago(moment.now, *at);
     // It says so again at least every five seconds.
     let now = since < TimeDelta::seconds(15);
     let said = if now { "the loop is blocked, nothing is processed" } else { "the loop last skipped" };
     let known = format!("{said}, {} ago: {}", human_duration(since), why.one_line());
-    Some(feed(known, if now { Health::Trouble } else { Health::Well }))
+    Some(channel(known, if now { ChannelHealth::Failing } else { ChannelHealth::Healthy }))
 }
 
-fn config(moment: &NodeView) -> Feed {
+fn config(moment: &NodeView) -> LoopChannel {
     let api = moment.snapshot.sources.get(&Source::ApiPods);
     let statics = moment.pods.iter().filter(|p| p.facts.is_static()).count();
     let of_api = moment.pods.len() - statics;
@@ -192,17 +193,17 @@ fn config(moment: &NodeView) -> Feed {
     if !live {
         known += "; our own watch of the API server is not live, the kubelet's may not be either";
     }
-    let health = if live { Health::Well } else { Health::Slow };
-    Feed { name: "configCh", what: "pods added, changed, deleted", ..feed(known, health) }
+    let health = if live { ChannelHealth::Healthy } else { ChannelHealth::Slow };
+    LoopChannel { name: "configCh", what: "pods added, changed, deleted", ..channel(known, health) }
 }
 
-fn relisting(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Feed {
+fn relisting(moment: &NodeView, pleg: &PlegView, relists: &RelistSummary) -> LoopChannel {
     let verdict = pleg.verdict(moment.now);
     let health = match verdict {
-        "ok" => Health::Well,
-        "slow" => Health::Slow,
-        "unknown" | "stale" => Health::Unknown,
-        _ => Health::Trouble,
+        "ok" => ChannelHealth::Healthy,
+        "slow" => ChannelHealth::Slow,
+        "unknown" | "stale" => ChannelHealth::Unknown,
+        _ => ChannelHealth::Failing,
     };
     let mut known = verdict.to_owned();
     if let Some(last) = pleg.windows.last() {
@@ -212,10 +213,10 @@ fn relisting(moment: &NodeView, pleg: &PlegView, relists: &Relists) -> Feed {
     if relists.discarded > 0 {
         known += &format!(", {} events discarded", relists.discarded);
     }
-    Feed { name: "plegCh", what: "containers that started or ended", ..feed(known, health) }
+    LoopChannel { name: "plegCh", what: "containers that started or ended", ..channel(known, health) }
 }
 
-fn probes(moment: &NodeView) -> Feed {
+fn probes(moment: &NodeView) -> LoopChannel {
     let of = |kind: &str| {
         let about =
             move |e: &&std::sync::Arc<crate::objects::Event>| e.reason == "Unhealthy" && e.message.starts_with(kind);
@@ -230,20 +231,23 @@ fn probes(moment: &NodeView) -> Feed {
         (0, false) => "no source of events tells of failures".into(),
         _ => format!("pods with failures in 5m: liveness {live}, readiness {ready}, startup {startup}"),
     };
-    let health = if live + startup > 0 { Health::Slow } else { Health::Unknown };
-    Feed { name: "probe managers", what: "results of liveness, readiness, startup", ..feed(known, health) }
+    let health = if live + startup > 0 { ChannelHealth::Slow } else { ChannelHealth::Unknown };
+    LoopChannel { name: "probe managers", what: "results of liveness, readiness, startup", ..channel(known, health) }
 }
 
-fn housekeeping(moment: &NodeView) -> Feed {
+fn housekeeping(moment: &NodeView) -> LoopChannel {
     let slow = moment.snapshot.lines.iter().filter(|l| l.text.contains("Housekeeping took longer"));
     let what = "every 2s: clean up after pods that are gone";
     let feed = match slow.max_by_key(|l| l.at) {
         Some(line) => {
             let known = format!("{} ago: {}", human_duration(ago(moment.now, line.at)), line.text.one_line());
-            feed(known, Health::Slow)
+            channel(known, ChannelHealth::Slow)
         }
-        None if moment.snapshot.orphaned.is_empty() => feed("the log has no complaint", Health::Unknown),
-        None => feed(format!("{} directories of pods that are gone", moment.snapshot.orphaned.len()), Health::Unknown),
+        None if moment.snapshot.orphaned.is_empty() => channel("the log has no complaint", ChannelHealth::Unknown),
+        None => channel(
+            format!("{} directories of pods that are gone", moment.snapshot.orphaned.len()),
+            ChannelHealth::Unknown,
+        ),
     };
-    Feed { name: "housekeepingCh", what, ..feed }
+    LoopChannel { name: "housekeepingCh", what, ..feed }
 }

@@ -1,7 +1,7 @@
 //! Owns which of a pod's containers have a log, which of them is looked at first, and how the log is had elsewhere.
 //! It must not read one.
 
-use super::Why;
+use super::PodDiagnosis;
 use crate::container_log::{Instance, LogRequest};
 use crate::pipeline::{ContainerPosition, LocatedPod, StageState};
 use crate::runbook::quoted;
@@ -37,7 +37,7 @@ pub fn log_choices(placed: &LocatedPod) -> Vec<LogChoice> {
 
 /// The container that is the trouble: the finding's, else one that failed, else the one that ended badly last, else one that
 /// ran and is not ready, else the first that ran.
-pub fn first_choice(placed: &LocatedPod, why: Option<&Why>) -> usize {
+pub fn first_choice(placed: &LocatedPod, why: Option<&PodDiagnosis>) -> usize {
     let containers = &placed.position.containers;
     let named = why.and_then(|why| why.own.top()).map(|finding| &finding.container).filter(|name| !name.is_empty());
     let ended = |c: &ContainerPosition| c.last_exit.as_ref().filter(|(code, ..)| *code != 0).map(|(_, _, at)| *at);

@@ -1,11 +1,11 @@
 //! Owns what is shown of the node as a whole: conditions, resources, the orders of dying, thresholds, lease, certificates.
 //! It must not judge: what bites is marked by how near a bound it is, and a bound that is not known is said to be so.
 
-use super::busy::{Busy, by_cpu};
+use super::cpu_use::{CpuUse, by_cpu};
 use super::eviction::{Victim, by_eviction, by_kernel};
+use super::eviction_thresholds::{Disk, EvictionThreshold, disks, thresholds, vitals};
+use super::format::ago;
 use super::resources::{ResourceLine, resources};
-use super::thresholds::{Disk, Threshold, disks, thresholds, vitals};
-use super::words::ago;
 use super::{LeaseLine, NodeView};
 use crate::objects::Condition;
 use crate::observation::{Certificate, MemoryInfo, Pressure, RuntimeCondition, Source, Time};
@@ -30,11 +30,11 @@ pub struct NodeDetail {
     /// Taints, `key:effect`.
     pub taints: Vec<String>,
     /// The lease.
-    pub lease: Option<LifeLine>,
+    pub lease: Option<LeaseOutlook>,
     /// What the node has, and what is asked for.
     pub resources: Vec<ResourceLine>,
     /// Eviction thresholds, the nearest first.
-    pub thresholds: Vec<Threshold>,
+    pub thresholds: Vec<EvictionThreshold>,
     /// File systems.
     pub disks: Vec<Disk>,
     /// Memory of the machine.
@@ -48,21 +48,21 @@ pub struct NodeDetail {
     /// Order of the kernel's kills.
     pub kernel: Vec<Victim>,
     /// Pods by the processors that they use, as far as that is known.
-    pub busy: Vec<Busy>,
+    pub busy: Vec<CpuUse>,
     /// Processes killed for lack of memory since boot.
     pub oom_kills: Option<u64>,
     /// When the machine booted.
     pub boot: Option<Time>,
     /// Kills for lack of memory that the kernel's log tells, newest first.
-    pub kills: Vec<Kill>,
+    pub kills: Vec<OomKill>,
     /// The runtime's own conditions.
     pub runtime: Vec<RuntimeCondition>,
     /// Certificates of the kubelet, the first to end first.
     pub certificates: Vec<CertificateLine>,
     /// When the machine was last looked at; None when nobody does, or not lately.
-    pub looked: Option<Time>,
+    pub sampled_at: Option<Time>,
     /// Why nothing is known of the machine itself: its memory, file systems, pressure, kills; empty while something is.
-    pub unseen: String,
+    pub unavailable: String,
 }
 
 /// A condition.
@@ -75,12 +75,12 @@ pub struct ConditionLine {
     /// For how long it has been so.
     pub age: Option<TimeDelta>,
     /// How long ago it was last written.
-    pub heard: Option<TimeDelta>,
+    pub heartbeat_age: Option<TimeDelta>,
 }
 
 /// The lease, and what follows when it is not renewed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LifeLine {
+pub struct LeaseOutlook {
     /// The lease.
     pub lease: LeaseLine,
     /// When the cluster calls the node NotReady unless a renewal comes, with the default settings.
@@ -93,7 +93,7 @@ pub struct LifeLine {
 
 /// A kill for lack of memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kill {
+pub struct OomKill {
     /// When.
     pub at: Time,
     /// `namespace/name`, or its UID; empty when the line names none.
@@ -126,7 +126,7 @@ impl NodeDetail {
                 .flat_map(|n| &n.spec.taints)
                 .map(|t| format!("{}:{}", t.key.one_line(), t.effect.one_line()))
                 .collect(),
-            lease: LifeLine::of(moment),
+            lease: LeaseOutlook::of(moment),
             resources: resources(moment),
             thresholds: thresholds(moment),
             disks: disks(moment),
@@ -141,8 +141,8 @@ impl NodeDetail {
             kills: kills(moment),
             runtime: snapshot.runtime.iter().flat_map(|r| r.conditions.clone()).collect(),
             certificates: certificates(moment, now),
-            looked: seen.map(|(at, _)| at),
-            unseen: if seen.is_none() { unseen(moment) } else { String::new() },
+            sampled_at: seen.map(|(at, _)| at),
+            unavailable: if seen.is_none() { unavailable(moment) } else { String::new() },
         }
     }
 
@@ -153,7 +153,7 @@ impl NodeDetail {
 }
 
 /// Why nobody tells how the machine is now.
-fn unseen(moment: &NodeView) -> String {
+fn unavailable(moment: &NodeView) -> String {
     const LACKS: &str = "memory, disks, pressure, pods' use";
     let header = moment.header();
     let source = header.sources.iter().find(|s| s.source == Source::Machine && !s.live);
@@ -170,14 +170,14 @@ fn conditions(moment: &NodeView) -> Vec<ConditionLine> {
         condition: c.clone(),
         well: (c.kind == "Ready") == c.is_true() && c.status != "Unknown",
         age: c.last_transition_time.map(|at| ago(now, at)),
-        heard: c.last_heartbeat_time.map(|at| ago(now, at)),
+        heartbeat_age: c.last_heartbeat_time.map(|at| ago(now, at)),
     };
     let mut all: Vec<_> = moment.snapshot.node.iter().flat_map(|n| &n.status.conditions).map(line).collect();
     all.sort_by_key(|c| (c.well, c.condition.kind != "Ready"));
     all
 }
 
-impl LifeLine {
+impl LeaseOutlook {
     fn of(moment: &NodeView) -> Option<Self> {
         let lease = moment.header().lease?;
         let ready = moment.snapshot.node.as_ref().and_then(|n| n.status.conditions.iter().find(|c| c.kind == "Ready"));
@@ -196,14 +196,14 @@ fn is_old(version: &str) -> bool {
     minor.is_some_and(|minor| minor < 32)
 }
 
-fn kills(moment: &NodeView) -> Vec<Kill> {
+fn kills(moment: &NodeView) -> Vec<OomKill> {
     let snapshot = &moment.snapshot;
     let of_pods = snapshot.pod_lines.iter().flat_map(|(pod, lines)| lines.iter().map(move |line| (pod.clone(), line)));
     let all = snapshot.lines.iter().map(|line| (Text::default(), line)).chain(of_pods);
     let is_kill = |text: &str| text.contains("ut of memory: Kill") || text.contains("oom-kill:");
-    let mut kills: Vec<Kill> = all
+    let mut kills: Vec<OomKill> = all
         .filter(|(_, line)| line.source == Source::KernelLog && is_kill(&line.text))
-        .map(|(pod, line)| Kill { at: line.at, pod: name_of(moment, pod), text: line.text.text() })
+        .map(|(pod, line)| OomKill { at: line.at, pod: name_of(moment, pod), text: line.text.text() })
         .collect();
     kills.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.text.cmp(&b.text)));
     kills

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::row::turns_at;
-use super::{Entry, Filter, Header, PlegView, Row, Sort, Why};
+use super::{Filter, NodeHeader, PlegView, PodDiagnosis, Row, RunbookEntry, Sort};
 use crate::diagnose::{Diagnosis, Found, Rounds, fault_of_node};
 use crate::model::{Alarm, Snapshot};
 use crate::observation::Time;
@@ -62,11 +62,11 @@ impl NodeView {
     }
 
     /// The same, with the node's fault that explains it.
-    pub fn why(&self, key: &str) -> Option<Why> {
+    pub fn why(&self, key: &str) -> Option<PodDiagnosis> {
         let own = self.diagnosis(key)?.clone();
         let stage = self.pod(key)?.position.stage;
         let of_node = fault_of_node(self.book(), &self.found.node, &own, stage).cloned();
-        Some(Why { own, of_node })
+        Some(PodDiagnosis { own, of_node })
     }
 
     /// What is wrong with the node.
@@ -80,13 +80,13 @@ impl NodeView {
     }
 
     /// Every entry of it, by id, with places to fill in angle brackets.
-    pub fn entries(&self) -> Vec<Entry> {
-        self.book().causes().map(|cause| Entry::new(cause)).collect()
+    pub fn entries(&self) -> Vec<RunbookEntry> {
+        self.book().causes().map(|cause| RunbookEntry::new(cause)).collect()
     }
 
     /// Node, versions, sources, alarms.
-    pub fn header(&self) -> Header {
-        Header::new(self)
+    pub fn header(&self) -> NodeHeader {
+        NodeHeader::new(self)
     }
 
     /// PLEG, and our own measure of what it pays.
@@ -110,7 +110,7 @@ fn rows(pods: &[LocatedPod], found: &Found, rounds: &Rounds, now: Time) -> Vec<R
         Row::new(p, now).because(own.and_then(|d| d.top()), of_node)
     };
     let mut rows: Vec<Row> = pods.iter().map(row).collect();
-    rows.sort_by(|a, b| (b.trouble, &a.namespace, &a.name, &a.key).cmp(&(a.trouble, &b.namespace, &b.name, &b.key)));
+    rows.sort_by(|a, b| (b.health, &a.namespace, &a.name, &a.key).cmp(&(a.health, &b.namespace, &b.name, &b.key)));
     rows
 }
 

@@ -2,7 +2,7 @@
 //! It must not call anything healthy that was not read recently.
 
 use super::NodeView;
-use super::words::ago;
+use super::format::ago;
 use crate::model::{CallHistory, OperationWindow, RELIST_THRESHOLD_S, RelistWindow};
 use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
 use crate::time::TimeDelta;

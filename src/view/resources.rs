@@ -2,7 +2,7 @@
 //! It must not count a pod that has ended: nothing is kept free for it.
 
 use super::NodeView;
-use super::words::bytes;
+use super::format::bytes;
 use crate::model::requests;
 use crate::objects::{Pod, Quantity, Resource, Resources};
 use crate::pipeline::LocatedPod;

@@ -1,7 +1,7 @@
 //! Owns one pod as a row: the columns of the table and the screen, and how troubled it is.
 //! It must not format for a width; the consumer cuts.
 
-use super::words::next_text;
+use super::format::next_text;
 use crate::diagnose::{Finding, HEALTHY, UNSTEADY_S};
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, NextKind, Stage, StageState, human_duration};
@@ -14,11 +14,11 @@ const SLOW_S: i64 = 30;
 
 /// How troubled a pod is; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Trouble {
+pub enum PodHealth {
     /// Ended as it should.
     Done,
     /// Running and Ready.
-    Well,
+    Healthy,
     /// Running and Ready, and restarted not long ago.
     Unsteady,
     /// No source says how it fares.
@@ -31,22 +31,22 @@ pub enum Trouble {
     Failed,
 }
 
-impl Trouble {
+impl PodHealth {
     /// True for what `--failing` keeps.
     pub fn is_failing(self) -> bool {
-        self >= Trouble::Slow
+        self >= PodHealth::Slow
     }
 
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Trouble::Done => "done",
-            Trouble::Well => "well",
-            Trouble::Unsteady => "unsteady",
-            Trouble::Unknown => "unknown",
-            Trouble::Moving => "moving",
-            Trouble::Slow => "slow",
-            Trouble::Failed => "failed",
+            PodHealth::Done => "done",
+            PodHealth::Healthy => "well",
+            PodHealth::Unsteady => "unsteady",
+            PodHealth::Unknown => "unknown",
+            PodHealth::Moving => "moving",
+            PodHealth::Slow => "slow",
+            PodHealth::Failed => "failed",
         }
     }
 }
@@ -97,7 +97,7 @@ pub struct Row {
     /// Cause id of that finding; empty when none was made.
     pub cause: Text,
     /// How troubled.
-    pub trouble: Trouble,
+    pub health: PodHealth,
 }
 
 impl Row {
@@ -136,7 +136,7 @@ impl Row {
             reason: place.reason.one_line().into_owned(),
             why: String::new(),
             cause: Text::default(),
-            trouble: trouble(placed, in_stage_for, now),
+            health: health(placed, in_stage_for, now),
         }
     }
 
@@ -161,26 +161,26 @@ impl Row {
     }
 }
 
-fn trouble(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> Trouble {
+fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHealth {
     let place = &placed.position;
     let slow = in_stage.is_some_and(|d| d >= TimeDelta::seconds(SLOW_S));
     match (place.stage, place.state) {
-        _ if placed.facts.is_only_on_disk() => Trouble::Unknown,
-        (_, StageState::Failed) => Trouble::Failed,
-        (Stage::Running, StageState::Done) => Trouble::Done,
+        _ if placed.facts.is_only_on_disk() => PodHealth::Unknown,
+        (_, StageState::Failed) => PodHealth::Failed,
+        (Stage::Running, StageState::Done) => PodHealth::Done,
         (Stage::Running, _) => {
             let last = place.status.last_restart.filter(|_| place.status.restarts > 0);
             let recent = last.is_some_and(|at| now - at < TimeDelta::seconds(UNSTEADY_S));
-            if recent { Trouble::Unsteady } else { Trouble::Well }
+            if recent { PodHealth::Unsteady } else { PodHealth::Healthy }
         }
-        (Stage::Terminating, StageState::Done) => Trouble::Done,
+        (Stage::Terminating, StageState::Done) => PodHealth::Done,
         (Stage::Terminating, _) => match place.next {
-            Some(next) if next.kind == NextKind::GraceEnds && next.at.is_some_and(|at| at >= now) => Trouble::Moving,
-            _ if slow => Trouble::Slow,
-            _ => Trouble::Moving,
+            Some(next) if next.kind == NextKind::GraceEnds && next.at.is_some_and(|at| at >= now) => PodHealth::Moving,
+            _ if slow => PodHealth::Slow,
+            _ => PodHealth::Moving,
         },
-        _ if slow => Trouble::Slow,
-        _ => Trouble::Moving,
+        _ if slow => PodHealth::Slow,
+        _ => PodHealth::Moving,
     }
 }
 
@@ -188,9 +188,9 @@ fn trouble(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> Troub
 pub(super) fn turns_at(placed: &LocatedPod, now: Time) -> Option<Time> {
     let place = &placed.position;
     let in_stage = place.since.map(|since| now - since);
-    match trouble(placed, in_stage, now) {
-        Trouble::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),
-        Trouble::Unsteady => Some(place.status.last_restart? + TimeDelta::seconds(UNSTEADY_S)),
-        Trouble::Done | Trouble::Well | Trouble::Unknown | Trouble::Slow | Trouble::Failed => None,
+    match health(placed, in_stage, now) {
+        PodHealth::Moving => Some(place.since? + TimeDelta::seconds(SLOW_S)),
+        PodHealth::Unsteady => Some(place.status.last_restart? + TimeDelta::seconds(UNSTEADY_S)),
+        PodHealth::Done | PodHealth::Healthy | PodHealth::Unknown | PodHealth::Slow | PodHealth::Failed => None,
     }
 }

@@ -5,7 +5,7 @@ use kpodtrace::cli::Cli;
 use kpodtrace::config::{Config, toml_text};
 use kpodtrace::runbook::{Runbook, Template, Vars, quoted};
 use kpodtrace::tui::{Key, Look};
-use kpodtrace::view::{Asked, Column, Filter, Sort, has_words, is_near};
+use kpodtrace::view::{Column, Filter, Sort, SubjectName, has_words, is_near};
 
 use crate::decode::lossy;
 use crate::scratch::Scratch;
@@ -46,9 +46,9 @@ pub fn filter(bytes: &[u8]) {
     for line in lossy(bytes).lines().take(8) {
         let filter = Filter { words: line.to_owned(), ..Filter::default() };
         _ = filter.problem();
-        let sort = Sort::read(line).unwrap_or_default();
+        let sort = Sort::parse(line).unwrap_or_default();
         _ = moment.chosen(&filter, sort);
-        _ = (Column::read(line), Look::read(line), Asked::read(line), Key::read(line).map(Key::name));
+        _ = (Column::parse(line), Look::read(line), SubjectName::parse(line), Key::read(line).map(Key::name));
         _ = (is_near("healthy-web", line), has_words(line, || "Healthy Web".into()));
     }
 }

@@ -8,13 +8,13 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Sequencer, Source, Time};
 use kpodtrace::report::{
-    Detail, NoteNews, PlegLines, SourceNews, doctor_json, doctor_text, events_json, events_table, explain_json,
-    explain_text, is_enough, node_change, node_json, node_text, notes, pleg_json, pleg_text, pod_change, pods_json,
-    pods_table, shown, signals_text,
+    NoteChanges, PlegLines, SourceChanges, TableDetail, doctor_json, doctor_text, events_json, events_table,
+    explain_json, explain_text, is_enough, node_change, node_json, node_text, notes, pleg_json, pleg_text, pod_change,
+    pods_json, pods_table, shown, signals_text,
 };
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
-use kpodtrace::view::{Asked, Changes, Filter, NodeView, Sort, events, explain_all, explain_named};
+use kpodtrace::view::{Filter, NodeView, RowChanges, Sort, SubjectName, events, explain_all, explain_named};
 
 use crate::decode::{lossy, reference};
 
@@ -22,13 +22,13 @@ use crate::decode::{lossy, reference};
 pub fn everything(moment: &NodeView) {
     let filter = Filter::default();
     let rows = shown(moment, &filter, Sort::default());
-    for detail in [Detail::Table, Detail::Wide] {
+    for detail in [TableDetail::Table, TableDetail::Wide] {
         _ = pods_table(moment, &rows, detail, Some(120));
     }
     let all = explain_all(moment);
     _ = (explain_text(&all, moment.now, Some(80)), signals_text(&all));
     let first = rows.first().map(|row| row.name.to_string()).unwrap_or_default();
-    let named = explain_named(moment, &Asked::read(&first));
+    let named = explain_named(moment, &SubjectName::parse(&first));
     let happened = events(moment);
     _ = (events_table(moment, &happened, None), node_text(moment), pleg_text(moment), doctor_text(moment, &[]));
     json(&pods_json(moment, &rows));
@@ -38,12 +38,17 @@ pub fn everything(moment: &NodeView) {
     json(&pleg_json(moment));
     json(&doctor_json(moment, &[]));
     json(&node_change(moment));
-    for change in Changes::of(filter).news(moment) {
+    for change in RowChanges::new(filter).update(moment) {
         json(&pod_change(moment, &change));
     }
-    _ = (notes(moment), NoteNews::new(true).news(moment), SourceNews::default().news(moment), is_enough(moment));
+    _ = (
+        notes(moment),
+        NoteChanges::new(true).update(moment),
+        SourceChanges::default().update(moment),
+        is_enough(moment),
+    );
     let mut lines = PlegLines::default();
-    if lines.is_news(moment) {
+    if lines.needs_line(moment) {
         _ = lines.line(moment);
     }
     _ = (lines.wake(moment), moment.next_change());

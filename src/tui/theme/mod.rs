@@ -6,7 +6,7 @@ pub mod glyphs;
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::pipeline::StageState;
-use crate::view::Trouble;
+use crate::view::PodHealth;
 
 /// What a piece of the screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,13 +156,13 @@ impl Theme {
     }
 
     /// The role of a row's STATUS.
-    pub fn trouble(&self, trouble: Trouble) -> Role {
-        match trouble {
-            Trouble::Failed => Role::Trouble,
-            Trouble::Slow | Trouble::Unsteady => Role::Slow,
-            Trouble::Moving => Role::Active,
-            Trouble::Well => Role::Good,
-            Trouble::Done | Trouble::Unknown => Role::Muted,
+    pub fn trouble(&self, health: PodHealth) -> Role {
+        match health {
+            PodHealth::Failed => Role::Trouble,
+            PodHealth::Slow | PodHealth::Unsteady => Role::Slow,
+            PodHealth::Moving => Role::Active,
+            PodHealth::Healthy => Role::Good,
+            PodHealth::Done | PodHealth::Unknown => Role::Muted,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::tui::widgets::sections::said;
 use crate::tui::widgets::sections::table;
 use crate::tui::widgets::sections::text;
 use crate::tui::widgets::sections::title;
-use crate::view::{Feed, Health, KubeletView, milliseconds, quantile};
+use crate::view::{ChannelHealth, KubeletView, LoopChannel, milliseconds, quantile};
 
 /// Feeds of the loop.
 pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
@@ -30,23 +30,23 @@ pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
             .map(|(at, ok, _)| format!("healthz {} {} ago", if *ok { "ok" } else { "failed" }, ago(*at))),
     );
     let mut lines = vec![title("SYNC LOOP", &notes.join("; "), cells, theme)];
-    let names = view.feeds.iter().map(|f| width(f.name)).max().unwrap_or(0);
-    for feed in &view.feeds {
+    let names = view.channels.iter().map(|f| width(f.name)).max().unwrap_or(0);
+    for feed in &view.channels {
         lines.extend(one(feed, names, cells, theme));
     }
     lines
 }
 
-fn one(feed: &Feed, names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn one(feed: &LoopChannel, names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (glyph, role) = match feed.health {
-        Health::Well => ("●", Role::Good),
-        Health::Slow => ("◐", Role::Slow),
-        Health::Trouble => ("✗", Role::Trouble),
-        Health::Unknown => ("?", Role::Muted),
+        ChannelHealth::Healthy => ("●", Role::Good),
+        ChannelHealth::Slow => ("◐", Role::Slow),
+        ChannelHealth::Failing => ("✗", Role::Trouble),
+        ChannelHealth::Unknown => ("?", Role::Muted),
     };
     let indent = 4 + names + 2;
     let words = match feed.health {
-        Health::Well | Health::Unknown => Role::Plain,
+        ChannelHealth::Healthy | ChannelHealth::Unknown => Role::Plain,
         _ => role,
     };
     let mut known = wrap(&feed.known, cells.saturating_sub(indent).max(1)).into_iter();

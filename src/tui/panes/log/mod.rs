@@ -11,7 +11,7 @@ use crate::tui::panes::Pane;
 use crate::tui::panes::log::draw::rows;
 use crate::tui::panes::log::lines::Held;
 use crate::tui::panes::log::lines::Lines;
-use crate::view::{LogChoice, Why, first_choice, left_out, log_choices, log_commands, log_request};
+use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
 
 /// Lines above which older ones are asked for before one is there.
 const NEAR: i64 = 50;
@@ -80,7 +80,7 @@ pub struct LogPane {
 
 impl LogPane {
     /// The log of the container of a pod that is the trouble; None where no source names a container.
-    pub fn open(placed: &LocatedPod, why: Option<&Why>, from: Pane) -> Option<(Self, LogAsk)> {
+    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: Pane) -> Option<(Self, LogAsk)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;

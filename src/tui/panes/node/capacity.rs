@@ -17,7 +17,7 @@ use crate::tui::widgets::sections::percent;
 use crate::tui::widgets::sections::table;
 use crate::tui::widgets::sections::text;
 use crate::tui::widgets::sections::title;
-use crate::view::{NodeDetail, ResourceLine, Threshold, bytes};
+use crate::view::{EvictionThreshold, NodeDetail, ResourceLine, bytes};
 
 /// Width from which pods without a limit are told.
 const WIDE: usize = 100;
@@ -32,7 +32,7 @@ const PRESSED: f64 = 10.0;
 
 /// Resources.
 pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![title("RESOURCES", &view.unseen, cells, theme)];
+    let mut lines = vec![title("RESOURCES", &view.unavailable, cells, theme)];
     if view.resources.is_empty() {
         lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
         return lines;
@@ -82,7 +82,7 @@ pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<
     }
     lines.extend(table(&["", "", "", "", ""], view.thresholds.iter().map(threshold).collect(), cells, theme));
     // Said once, above.
-    let Some(looked) = view.looked else { return lines };
+    let Some(looked) = view.sampled_at else { return lines };
     let note = format!("looked at {} ago", human_duration((now - looked).max(TimeDelta::zero())));
     lines.push(title("FILE SYSTEMS AND PRESSURE", &note, cells, theme));
     if !view.disks.is_empty() {
@@ -114,7 +114,7 @@ pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<
     lines
 }
 
-fn threshold(t: &Threshold) -> Vec<Cell> {
+fn threshold(t: &EvictionThreshold) -> Vec<Cell> {
     let amount = |q: Quantity| match t.is_bytes() {
         true => bytes(u64::try_from(q.ceil()).unwrap_or(0)),
         false => q.ceil().to_string(),
@@ -133,7 +133,7 @@ fn threshold(t: &Threshold) -> Vec<Cell> {
         }
         (None, _) => {
             let passed = t.condition.is_some_and(|(_, is)| is);
-            (t.told().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
+            (t.condition_text().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
         }
     };
     vec![

@@ -14,7 +14,7 @@ use crate::tui::widgets::sections::percent;
 use crate::tui::widgets::sections::table;
 use crate::tui::widgets::sections::text;
 use crate::tui::widgets::sections::title;
-use crate::view::{Busy, NodeDetail, Victim, amount_text};
+use crate::view::{CpuUse, NodeDetail, Victim, amount_text};
 
 /// Pods shown of each list.
 const SHOWN: usize = 12;
@@ -77,7 +77,7 @@ pub fn busy(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>
         return Vec::new();
     }
     let cpu = |amount: Quantity| amount_text(&Resource::Cpu, amount);
-    let row = |(i, b): (usize, &Busy)| {
+    let row = |(i, b): (usize, &CpuUse)| {
         let name = pod_name(&b.namespace, &b.name, (cells / 3).max(12));
         vec![
             number((i + 1).to_string()),

@@ -15,7 +15,7 @@ use crate::tui::widgets::sections::said;
 use crate::tui::widgets::sections::table;
 use crate::tui::widgets::sections::text;
 use crate::tui::widgets::sections::title;
-use crate::view::{ConditionLine, Fault, LifeLine, NodeDetail};
+use crate::view::{ConditionLine, LeaseOutlook, NodeDetail, NodeFault};
 
 /// A certificate that ends so soon is marked, days.
 const SOON_DAYS: i64 = 7;
@@ -23,7 +23,7 @@ const SOON_DAYS: i64 = 7;
 const KILLS: usize = 5;
 
 /// What is wrong with the node; nothing while nothing is.
-pub fn faults(faults: &[Fault], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn faults(faults: &[NodeFault], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let lines = faults.iter().flat_map(|fault| said(&format!("✗ {fault}"), Role::Trouble, cells, theme));
     let head = (!faults.is_empty()).then(|| title("FAULTS", "", cells, theme));
     head.into_iter().chain(lines).collect()
@@ -35,7 +35,7 @@ pub fn conditions(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> 
     if view.conditions.is_empty() {
         lines.extend(nothing("no source shows the node object", cells, theme));
     }
-    let heard = view.conditions.iter().filter_map(|c| c.heard).min();
+    let heard = view.conditions.iter().filter_map(|c| c.heartbeat_age).min();
     for c in &view.conditions {
         lines.extend(condition(c, cells, theme));
     }
@@ -75,7 +75,7 @@ fn condition(line: &ConditionLine, cells: usize, theme: &Theme) -> Vec<Line<'sta
     out
 }
 
-fn lease(life: &LifeLine, now: Time) -> (String, Role) {
+fn lease(life: &LeaseOutlook, now: Time) -> (String, Role) {
     let left = |at: Time| at - now;
     let in_words = |at: Time| human_duration(left(at).max(TimeDelta::zero()));
     let text = &life.lease.text;
@@ -139,7 +139,7 @@ fn kills(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<
 }
 
 fn certificates(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    if view.certificates.is_empty() && view.looked.is_none() {
+    if view.certificates.is_empty() && view.sampled_at.is_none() {
         return Vec::new();
     }
     let mut lines = vec![title("CERTIFICATES OF THE KUBELET", "", cells, theme)];

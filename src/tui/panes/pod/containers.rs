@@ -18,7 +18,7 @@ use crate::tui::theme::Theme;
 use crate::tui::widgets::cells::fit;
 use crate::tui::widgets::cells::width;
 use crate::tui::widgets::cells::wrap;
-use crate::view::{Detail, Sides, exit_words, next_text, restart_strip};
+use crate::view::{PodDetail, SourceWords, exit_words, next_text, restart_strip};
 
 /// Width from which the three words stand side by side.
 const SIDE_BY_SIDE: usize = 120;
@@ -29,7 +29,7 @@ const DIFFER: &str = "  they differ";
 /// The lines of the section.
 pub fn lines(
     placed: &LocatedPod,
-    detail: &Detail,
+    detail: &PodDetail,
     at: (Time, bool),
     cells: usize,
     theme: &Theme,
@@ -105,7 +105,7 @@ fn one(
     out
 }
 
-fn stacked(sides: &Sides, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn stacked(sides: &SourceWords, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let words = [("API", &sides.api), ("kubelet", &sides.kubelet), ("runtime", &sides.runtime)];
     let told: Vec<String> =
         words.iter().filter(|(_, w)| !w.is_empty()).map(|(who, word)| format!("{who}: {word}")).collect();
@@ -116,7 +116,7 @@ fn stacked(sides: &Sides, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
         .collect()
 }
 
-fn beside(sides: &[Sides], names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn beside(sides: &[SourceWords], names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let column = (cells.saturating_sub(names + 2 + 3 + DIFFER.len())) / 3;
     let row = |name: &str, words: [&str; 3]| {
         let words: Vec<String> = words.iter().map(|w| fit(if w.is_empty() { "-" } else { w }, column)).collect();

@@ -36,7 +36,7 @@ use crate::tui::widgets::cells::wrap;
 use crate::tui::widgets::chosen_step::Step;
 use crate::tui::widgets::scroll;
 use crate::tui::widgets::scroll::View;
-use crate::view::{Detail, Why, life};
+use crate::view::{PodDetail, PodDiagnosis, timeline};
 
 /// Draws heading and sections.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mut Open>, theme: &Theme) -> View {
@@ -49,7 +49,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mu
         return View::default();
     };
     let now = picture.moment.now;
-    let mut detail = Detail::new(placed, now);
+    let mut detail = PodDetail::new(placed, now);
     if let Some(row) = picture.moment.rows().iter().find(|row| row.key == placed.facts.key) {
         detail.row.next.clone_from(&row.next);
     }
@@ -65,7 +65,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, open: Option<&mu
     scroll::text(buffer, body, &lines, &mut open.scroll)
 }
 
-fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn heading(detail: &PodDetail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let row = &detail.row;
     let plain = |text: String| Span::raw(text);
     // Here the name is never cut.
@@ -73,7 +73,7 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
     let first = vec![
         Span::styled(name.pop().unwrap_or_default(), theme.style(Role::Heading)),
         Span::styled(if gone { "gone" } else { "" }, theme.style(Role::Selected)),
-        Span::styled(row.status.to_string(), theme.style(theme.trouble(row.trouble))),
+        Span::styled(row.status.to_string(), theme.style(theme.trouble(row.health))),
         plain(format!("ready {}", row.ready)),
         plain(format!("restarts {}", row.restarts)),
         plain(format!("age {}", row.age)),
@@ -103,8 +103,8 @@ fn heading(detail: &Detail, gone: bool, cells: usize, theme: &Theme) -> Vec<Line
 
 fn sections(
     placed: &LocatedPod,
-    detail: &Detail,
-    why: Option<(&Why, Step)>,
+    detail: &PodDetail,
+    why: Option<(&PodDiagnosis, Step)>,
     (now, secrets): (Time, bool),
     cells: usize,
     theme: &Theme,
@@ -114,14 +114,14 @@ fn sections(
     let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
     let what = [if told { "" } else { row.next.as_str() }, placed.position.reason.shown(secrets)];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
-        let role = theme.trouble(row.trouble);
+        let role = theme.trouble(row.health);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));
     }
     if let Some((why, step)) = why {
         lines.push(title("WHY", theme));
         lines.extend(why::lines(why, step, now, cells, theme));
     }
-    let life = life(placed, now);
+    let life = timeline(placed, now);
     if !life.is_empty() {
         lines.push(title("LIFE", theme));
         lines.extend(timeline::lines(&life, cells, theme));

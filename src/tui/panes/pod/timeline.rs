@@ -13,16 +13,23 @@ use crate::pipeline::human_duration;
 use crate::tui::theme::Role;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::sections::said;
-use crate::view::{Phase, Stretch};
+use crate::view::{TimelinePhase, TimelineSpan};
 
 /// Widest bar: beyond it a cell says no more.
 const WIDEST: usize = 120;
 /// Shortest stretch that always has a cell: what was short is seen nevertheless.
-const PHASES: [Phase; 7] =
-    [Phase::Pending, Phase::Pulling, Phase::Starting, Phase::Ready, Phase::Failing, Phase::Terminating, Phase::Ended];
+const PHASES: [TimelinePhase; 7] = [
+    TimelinePhase::Pending,
+    TimelinePhase::Pulling,
+    TimelinePhase::Starting,
+    TimelinePhase::Ready,
+    TimelinePhase::Failing,
+    TimelinePhase::Terminating,
+    TimelinePhase::Ended,
+];
 
 /// The lines of the section; none when nothing is known of its begin.
-pub fn lines(life: &[Stretch], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(life: &[TimelineSpan], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (Some(first), Some(last)) = (life.first(), life.last()) else { return Vec::new() };
     let width = cells.saturating_sub(2).min(WIDEST);
     let all = (last.to - first.from).num_milliseconds().max(1);
@@ -33,7 +40,7 @@ pub fn lines(life: &[Stretch], cells: usize, theme: &Theme) -> Vec<Line<'static>
         let (letter, role) = look(phase);
         Span::styled(letter, theme.style(role))
     }));
-    let total = |phase: Phase| -> i64 {
+    let total = |phase: TimelinePhase| -> i64 {
         life.iter().filter(|s| s.phase == phase).map(|s| (s.to - s.from).num_milliseconds()).sum()
     };
     let had = PHASES.into_iter().filter(|phase| life.iter().any(|s| s.phase == *phase));
@@ -53,30 +60,30 @@ fn part(all: i64, i: usize, cells: usize) -> i64 {
 }
 
 /// What is worst in a cell's share of time.
-fn worst(life: &[Stretch], first: &Stretch, from: i64, to: i64) -> Phase {
-    let rank = |phase: Phase| match phase {
-        Phase::Failing => 6,
-        Phase::Terminating => 5,
-        Phase::Pulling => 4,
-        Phase::Starting => 3,
-        Phase::Pending => 2,
-        Phase::Ready => 1,
-        Phase::Ended => 0,
+fn worst(life: &[TimelineSpan], first: &TimelineSpan, from: i64, to: i64) -> TimelinePhase {
+    let rank = |phase: TimelinePhase| match phase {
+        TimelinePhase::Failing => 6,
+        TimelinePhase::Terminating => 5,
+        TimelinePhase::Pulling => 4,
+        TimelinePhase::Starting => 3,
+        TimelinePhase::Pending => 2,
+        TimelinePhase::Ready => 1,
+        TimelinePhase::Ended => 0,
     };
     let ms = |at: crate::observation::Time| (at - first.from).num_milliseconds();
     let seen = life.iter().filter(|s| ms(s.from) < to.max(from + 1) && ms(s.to) > from);
-    seen.map(|s| s.phase).max_by_key(|phase| rank(*phase)).unwrap_or(Phase::Pending)
+    seen.map(|s| s.phase).max_by_key(|phase| rank(*phase)).unwrap_or(TimelinePhase::Pending)
 }
 
-fn look(phase: Phase) -> (&'static str, Role) {
+fn look(phase: TimelinePhase) -> (&'static str, Role) {
     match phase {
-        Phase::Pending => (".", Role::Muted),
-        Phase::Pulling => ("i", Role::Active),
-        Phase::Starting => ("s", Role::Active),
-        Phase::Ready => ("=", Role::Good),
-        Phase::Failing => ("x", Role::Trouble),
-        Phase::Terminating => ("t", Role::Slow),
-        Phase::Ended => ("-", Role::Muted),
+        TimelinePhase::Pending => (".", Role::Muted),
+        TimelinePhase::Pulling => ("i", Role::Active),
+        TimelinePhase::Starting => ("s", Role::Active),
+        TimelinePhase::Ready => ("=", Role::Good),
+        TimelinePhase::Failing => ("x", Role::Trouble),
+        TimelinePhase::Terminating => ("t", Role::Slow),
+        TimelinePhase::Ended => ("-", Role::Muted),
     }
 }
 
@@ -88,13 +95,13 @@ mod tests {
     #[test]
     fn the_bar_is_true_to_time_and_shows_what_is_worst() {
         let at = |s: i64| Time::from_timestamp(1_790_000_000 + s, 0).unwrap();
-        let stretch = |phase, from, to| Stretch { phase, from: at(from), to: at(to) };
+        let stretch = |phase, from, to| TimelineSpan { phase, from: at(from), to: at(to) };
         let life = [
-            stretch(Phase::Pending, 0, 10),
-            stretch(Phase::Pulling, 10, 30),
-            stretch(Phase::Ready, 30, 61),
-            stretch(Phase::Failing, 61, 62),
-            stretch(Phase::Ready, 62, 100),
+            stretch(TimelinePhase::Pending, 0, 10),
+            stretch(TimelinePhase::Pulling, 10, 30),
+            stretch(TimelinePhase::Ready, 30, 61),
+            stretch(TimelinePhase::Failing, 61, 62),
+            stretch(TimelinePhase::Ready, 62, 100),
         ];
         let theme = Theme::new(false, true);
         let texts: Vec<String> = lines(&life, 12, &theme).iter().map(ToString::to_string).collect();

@@ -22,10 +22,10 @@ use crate::tui::widgets::cells::wrap;
 use crate::tui::widgets::chosen_step::Step;
 use crate::tui::widgets::steps;
 use crate::tui::widgets::steps::hung;
-use crate::view::{Why, next_text};
+use crate::view::{PodDiagnosis, next_text};
 
 /// The lines of the section; `step` is the one that is marked.
-pub fn lines(why: &Why, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn lines(why: &PodDiagnosis, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(fault) = &why.of_node {
         out.extend(title(fault, "explained by the node: ", cells, theme));

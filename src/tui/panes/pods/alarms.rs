@@ -15,7 +15,7 @@ use crate::tui::theme::Role;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::cells::put;
 use crate::tui::widgets::cells::width;
-use crate::view::Fault;
+use crate::view::NodeFault;
 
 /// Told in full.
 const SHOWN: usize = 3;
@@ -32,7 +32,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
         true => faults.len(),
         false => rows.saturating_sub(1).min(SHOWN),
     };
-    let more = (shown < faults.len()).then(|| Fault {
+    let more = (shown < faults.len()).then(|| NodeFault {
         text: format!("and {} more", faults.len() - shown),
         cause: String::new(),
         about: String::new(),

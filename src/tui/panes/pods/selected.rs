@@ -42,7 +42,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, theme
     let colon = if name.is_empty() || row.why.is_empty() { "" } else { ": " };
     let mut x = put(buffer, area.x, area.y, area.right(), &format!("{name}{colon}"), theme.style(Role::Heading));
     let end = area.right().saturating_sub(width(&cause) as u16).max(x);
-    x = put(buffer, x, area.y, end, &row.why, theme.style(theme.trouble(row.trouble)));
+    x = put(buffer, x, area.y, end, &row.why, theme.style(theme.trouble(row.health)));
     put(buffer, x, area.y, area.right(), &cause, theme.style(Role::Muted));
     let below = [row.next.as_str(), row.reason.as_str()];
     let below = below.into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" · ");

@@ -22,7 +22,7 @@ use crate::tui::widgets::cells::put;
 use crate::tui::widgets::cells::wrap;
 use crate::tui::widgets::scroll::Rows;
 use crate::tui::widgets::scroll::View;
-use crate::view::{Column, POD_LISTS, Row, Trouble};
+use crate::view::{Column, POD_LISTS, PodHealth, Row};
 
 /// Draws heading and rows, and keeps the selected row in sight.
 pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
@@ -72,10 +72,10 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
         let (text, role): (&str, Role) = match column {
             Column::Name => (&pod_name(&row.namespace, &row.name, cells), Role::Plain),
             Column::Ready => (&row.ready, Role::Plain),
-            Column::Status => (&row.status, theme.trouble(row.trouble)),
+            Column::Status => (&row.status, theme.trouble(row.health)),
             Column::Stage => (row.stage.name(), Role::Plain),
             Column::InStage => {
-                let late = row.trouble == Trouble::Slow;
+                let late = row.health == PodHealth::Slow;
                 (&row.in_stage, if late { Role::Slow } else { Role::Plain })
             }
             Column::Restarts => (&row.restarts, Role::Plain),

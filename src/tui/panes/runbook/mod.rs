@@ -6,13 +6,13 @@ pub mod list;
 
 use crate::tui::widgets::chosen_step::Step;
 use crate::tui::widgets::scroll::Cursor;
-use crate::view::Entry;
+use crate::view::RunbookEntry;
 
 /// An entry that is read.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// It stays as it was when it was opened: what one reads and copies does not change under the hand.
-    pub entry: Entry,
+    pub entry: RunbookEntry,
     /// First line shown.
     pub scroll: usize,
     /// The chosen step with a command.
@@ -22,7 +22,7 @@ pub struct Page {
 /// The runbook, open.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
-    entries: Vec<Entry>,
+    entries: Vec<RunbookEntry>,
     shown: Vec<usize>,
     /// What is searched for.
     pub words: String,
@@ -34,14 +34,14 @@ pub struct Book {
 
 impl Book {
     /// All entries.
-    pub fn list(entries: Vec<Entry>) -> Self {
+    pub fn list(entries: Vec<RunbookEntry>) -> Self {
         let mut book = Self { entries, ..Self::default() };
         book.search();
         book
     }
 
     /// One entry, without a list to go back to.
-    pub fn at(entry: Entry) -> Self {
+    pub fn at(entry: RunbookEntry) -> Self {
         Self { page: Some(Page { entry, scroll: 0, step: Step::default() }), ..Self::default() }
     }
 
@@ -59,12 +59,12 @@ impl Book {
     }
 
     /// The entries that were found.
-    pub fn shown(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub fn shown(&self) -> impl ExactSizeIterator<Item = &RunbookEntry> {
         self.shown.iter().map(|&i| &self.entries[i])
     }
 
     /// The selected one.
-    pub fn selected(&self) -> Option<&Entry> {
+    pub fn selected(&self) -> Option<&RunbookEntry> {
         self.shown.get(self.cursor.index).map(|&i| &self.entries[i])
     }
 

@@ -9,7 +9,7 @@ use crate::text::Text;
 
 /// A pod, and what it uses of processors.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Busy {
+pub struct CpuUse {
     /// UID.
     pub key: Text,
     /// Namespace.
@@ -26,7 +26,7 @@ pub struct Busy {
     pub share: Option<f64>,
 }
 
-impl Busy {
+impl CpuUse {
     /// It uses more than it asked for: when processors are short, it is slowed down.
     pub fn is_over(&self) -> bool {
         self.used > self.request
@@ -34,16 +34,16 @@ impl Busy {
 }
 
 /// Pods by the processors they use, the most first; those of which that is not known are not in it.
-pub fn by_cpu(moment: &NodeView) -> Vec<Busy> {
+pub fn by_cpu(moment: &NodeView) -> Vec<CpuUse> {
     let node = moment.snapshot.node.as_ref();
     let capacity = node.and_then(|n| n.status.capacity.get(&Resource::Cpu));
-    let mut all: Vec<Busy> = resident(moment)
+    let mut all: Vec<CpuUse> = resident(moment)
         .filter_map(|(placed, pod)| {
             let facts = &placed.facts;
             let milli = moment.snapshot.usage.get(&facts.key)?.value.cpu?;
             let used = Quantity::milli(i64::from(milli));
             let limited = !requests::is_unbounded(&pod.spec, &Resource::Cpu);
-            Some(Busy {
+            Some(CpuUse {
                 key: facts.key.clone(),
                 namespace: facts.namespace.clone(),
                 name: facts.name.clone(),

@@ -8,7 +8,7 @@ use crate::text::Text;
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct RunbookEntry {
     /// Cause id; of a finding its own, which may refine the entry's.
     pub id: Text,
     /// Stage of the cause, `node` or `any`.
@@ -27,7 +27,7 @@ pub struct Entry {
     pub docs: Vec<String>,
 }
 
-impl Entry {
+impl RunbookEntry {
     /// As the runbook has it.
     pub fn new(cause: &Cause) -> Self {
         let none = Vars::new();
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn found_by_any_of_its_words() {
-        let entry = Entry {
+        let entry = RunbookEntry {
             id: "image.not-found".into(),
             stage: "image",
             severity: "error",

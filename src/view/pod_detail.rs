@@ -12,7 +12,7 @@ use crate::text::Text;
 
 /// What each source says of one container; empty when it says nothing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sides {
+pub struct SourceWords {
     /// Container name.
     pub container: Text,
     /// The API server.
@@ -27,7 +27,7 @@ pub struct Sides {
 
 /// One pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Detail {
+pub struct PodDetail {
     /// Its row.
     pub row: Row,
     /// The UID that the API knows; of a static pod that of its mirror.
@@ -43,12 +43,12 @@ pub struct Detail {
     /// Read from a file by the kubelet itself.
     pub is_static: bool,
     /// The three words per container, in the order of its place.
-    pub sides: Vec<Sides>,
+    pub sides: Vec<SourceWords>,
     /// What it has more of than is kept.
     pub left_out: Vec<LeftOut>,
 }
 
-impl Detail {
+impl PodDetail {
     /// One pod at `now`.
     pub fn new(placed: &LocatedPod, now: Time) -> Self {
         let facts = &placed.facts;
@@ -66,7 +66,7 @@ impl Detail {
                 kubelet.flatten().map(|status| status.state.running.is_some()),
                 runtime.map(|c| c.phase == ContainerPhase::Running),
             ];
-            Sides {
+            SourceWords {
                 container: name.clone(),
                 api: api.map(of_status).unwrap_or_default(),
                 kubelet: kubelet.map(of_status).unwrap_or_default(),
@@ -127,7 +127,7 @@ mod tests {
     use crate::observation::{Fact, Observation, Sequencer, Source};
     use crate::pipeline::PodLocator;
 
-    fn sides(api_state: &str, phase: ContainerPhase) -> Sides {
+    fn sides(api_state: &str, phase: ContainerPhase) -> SourceWords {
         let now = Time::from_timestamp(1_790_000_000, 0).unwrap();
         let mut model = Model::default();
         let mut say = |source, fact| model.apply(Observation { stamp: Sequencer::new(source).stamp(0, now), fact });
@@ -140,7 +140,7 @@ mod tests {
             "uid": "u", "attempt": 2, "phase": phase, "created_at": null});
         say(Source::Cri, Fact::Container(serde_json::from_value(container).unwrap()));
         let placed = PodLocator::default().locate_all(&model.snapshot(), now);
-        Detail::new(&placed[0], now).sides.remove(0)
+        PodDetail::new(&placed[0], now).sides.remove(0)
     }
 
     #[test]

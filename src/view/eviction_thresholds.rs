@@ -21,7 +21,7 @@ const STALE_S: i64 = 30;
 
 /// One threshold.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Threshold {
+pub struct EvictionThreshold {
     /// `memory.available`.
     pub signal: Text,
     /// The setting, `10%` or `100Mi`.
@@ -40,7 +40,7 @@ pub struct Threshold {
     pub condition: Option<(&'static str, bool)>,
 }
 
-impl Threshold {
+impl EvictionThreshold {
     /// Counted in bytes.
     pub fn is_bytes(&self) -> bool {
         !self.signal.ends_with("inodesFree") && !self.signal.starts_with("pid.")
@@ -52,7 +52,7 @@ impl Threshold {
     }
 
     /// What the kubelet itself says, where nobody measures.
-    pub fn told(&self) -> Option<String> {
+    pub fn condition_text(&self) -> Option<String> {
         self.condition.map(|(name, is)| match is {
             true => format!("{name}: this or its like is passed"),
             false => format!("not passed: {name}=False"),
@@ -119,7 +119,7 @@ pub fn disks(moment: &NodeView) -> Vec<Disk> {
 }
 
 /// Every threshold that is set, the nearest first; those whose distance is not known last.
-pub fn thresholds(moment: &NodeView) -> Vec<Threshold> {
+pub fn thresholds(moment: &NodeView) -> Vec<EvictionThreshold> {
     let settings = moment.snapshot.kubelet.config.as_ref().map(|config| &config.settings).filter(|s| !s.is_empty());
     let mut all = Vec::new();
     match settings {
@@ -138,13 +138,13 @@ pub fn thresholds(moment: &NodeView) -> Vec<Threshold> {
     }
     all.retain(|t| !matches!(t.setting.as_str(), "0" | "0%"));
     all.sort_by(|a, b| {
-        let share = |t: &Threshold| t.margin_share().unwrap_or(f64::INFINITY);
+        let share = |t: &EvictionThreshold| t.margin_share().unwrap_or(f64::INFINITY);
         share(a).total_cmp(&share(b)).then_with(|| a.signal.cmp(&b.signal))
     });
     all
 }
 
-fn threshold(moment: &NodeView, signal: &str, setting: &Text, grace: Text, assumed: bool) -> Threshold {
+fn threshold(moment: &NodeView, signal: &str, setting: &Text, grace: Text, assumed: bool) -> EvictionThreshold {
     let (left, of) = vitals(moment).and_then(|(_, v)| measure(moment, v, signal)).unzip();
     let at = match setting.strip_suffix('%') {
         Some(percent) => {
@@ -156,7 +156,7 @@ fn threshold(moment: &NodeView, signal: &str, setting: &Text, grace: Text, assum
         None => Quantity::parse(setting),
     };
     let condition = condition(moment, signal);
-    Threshold { signal: signal.into(), setting: setting.clone(), grace, assumed, left, of, at, condition }
+    EvictionThreshold { signal: signal.into(), setting: setting.clone(), grace, assumed, left, of, at, condition }
 }
 
 /// The node's condition for a signal (pkg/kubelet/eviction/helpers.go); None where it is neither True nor False.

@@ -9,7 +9,7 @@ use crate::text::Text;
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ChangeKind {
     /// It was there when watching began.
     Listed,
     /// It is new, or the filter lets it through now.
@@ -22,24 +22,24 @@ pub enum What {
     Gone,
 }
 
-impl What {
+impl ChangeKind {
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            What::Listed => "listed",
-            What::Added => "added",
-            What::Changed => "changed",
-            What::Left => "left",
-            What::Gone => "gone",
+            ChangeKind::Listed => "listed",
+            ChangeKind::Added => "added",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Left => "left",
+            ChangeKind::Gone => "gone",
         }
     }
 }
 
 /// One row that is told again.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct RowChange {
     /// Why.
-    pub what: What,
+    pub what: ChangeKind,
     /// The row.
     pub row: Row,
     /// Its pod.
@@ -48,22 +48,22 @@ pub struct Change {
 
 /// Remembers the rows that a filter has let through.
 #[derive(Debug)]
-pub struct Changes {
+pub struct RowChanges {
     filter: Filter,
     known: BTreeMap<Text, (Row, LocatedPod)>,
-    begun: bool,
+    started: bool,
 }
 
-impl Changes {
+impl RowChanges {
     /// Of the rows that `filter` accepts.
-    pub fn of(filter: Filter) -> Self {
-        Self { filter, known: BTreeMap::new(), begun: false }
+    pub fn new(filter: Filter) -> Self {
+        Self { filter, known: BTreeMap::new(), started: false }
     }
 
     /// What is to be told of `moment`, in the order of its rows, and what is gone behind it.
-    pub fn news(&mut self, moment: &NodeView) -> Vec<Change> {
+    pub fn update(&mut self, moment: &NodeView) -> Vec<RowChange> {
         let mut news = Vec::new();
-        let first = !std::mem::replace(&mut self.begun, true);
+        let first = !std::mem::replace(&mut self.started, true);
         // Once for all rows: one by one they would be looked for.
         let pods: BTreeMap<&Text, &LocatedPod> = moment.pods.iter().map(|p| (&p.facts.key, p)).collect();
         let asked = self.filter.matcher();
@@ -72,14 +72,14 @@ impl Changes {
             let what = match (self.known.get(&row.key), asked.accepts(row)) {
                 (None, false) => continue,
                 (Some((old, _)), true) if same(old, row) => continue,
-                (None, true) if first => What::Listed,
-                (None, true) => What::Added,
-                (Some(_), true) => What::Changed,
-                (Some(_), false) => What::Left,
+                (None, true) if first => ChangeKind::Listed,
+                (None, true) => ChangeKind::Added,
+                (Some(_), true) => ChangeKind::Changed,
+                (Some(_), false) => ChangeKind::Left,
             };
-            let change = Change { what, row: row.clone(), placed: (*placed).clone() };
+            let change = RowChange { what, row: row.clone(), placed: (*placed).clone() };
             match what {
-                What::Left => _ = self.known.remove(&row.key),
+                ChangeKind::Left => _ = self.known.remove(&row.key),
                 _ => _ = self.known.insert(row.key.clone(), (row.clone(), change.placed.clone())),
             }
             news.push(change);
@@ -87,7 +87,7 @@ impl Changes {
         let rows: BTreeSet<&Text> = moment.rows().iter().map(|row| &row.key).collect();
         let gone: Vec<Text> = self.known.keys().filter(|key| !rows.contains(key)).cloned().collect();
         for (row, placed) in gone.iter().filter_map(|key| self.known.remove(key)) {
-            news.push(Change { what: What::Gone, row, placed });
+            news.push(RowChange { what: ChangeKind::Gone, row, placed });
         }
         news
     }
@@ -98,6 +98,6 @@ fn same(a: &Row, b: &Row) -> bool {
     // `3 (27s ago)`, `restart in 12s`: the number, and what comes.
     let first = |text: &str| text.split(' ').next().map(str::to_owned);
     let words = |row: &Row| (row.ready.clone(), row.status.clone(), row.reason.clone());
-    let place = |row: &Row| (row.stage, row.state, row.trouble);
+    let place = |row: &Row| (row.stage, row.state, row.health);
     (words(a), place(a), first(&a.restarts), first(&a.next)) == (words(b), place(b), first(&b.restarts), first(&b.next))
 }

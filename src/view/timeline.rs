@@ -7,7 +7,7 @@ use crate::pipeline::{ContainerKind, LocatedPod, Stage, StageState};
 
 /// What a pod was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum TimelinePhase {
     /// No container is being made yet.
     Pending,
     /// An image is on its way.
@@ -24,26 +24,26 @@ pub enum Phase {
     Ended,
 }
 
-impl Phase {
+impl TimelinePhase {
     /// The name in JSON and on the screen.
     pub fn name(self) -> &'static str {
         match self {
-            Phase::Pending => "pending",
-            Phase::Pulling => "pulling",
-            Phase::Starting => "starting",
-            Phase::Ready => "ready",
-            Phase::Failing => "failing",
-            Phase::Terminating => "terminating",
-            Phase::Ended => "ended",
+            TimelinePhase::Pending => "pending",
+            TimelinePhase::Pulling => "pulling",
+            TimelinePhase::Starting => "starting",
+            TimelinePhase::Ready => "ready",
+            TimelinePhase::Failing => "failing",
+            TimelinePhase::Terminating => "terminating",
+            TimelinePhase::Ended => "ended",
         }
     }
 }
 
 /// One stretch of a life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TimelineSpan {
     /// What.
-    pub phase: Phase,
+    pub phase: TimelinePhase,
     /// From.
     pub from: Time,
     /// To; of the last one, now.
@@ -51,7 +51,7 @@ pub struct Stretch {
 }
 
 /// Intervals that are known of a pod.
-struct Known {
+struct PodTimes {
     created: Time,
     pulls: Vec<(Time, Time)>,
     starts: Option<Time>,
@@ -63,25 +63,25 @@ struct Known {
 }
 
 /// A pod's life up to the moment, oldest first; none when nobody says when it began.
-pub fn life(placed: &LocatedPod, now: Time) -> Vec<Stretch> {
-    let Some(known) = Known::of(placed, now) else { return Vec::new() };
+pub fn timeline(placed: &LocatedPod, now: Time) -> Vec<TimelineSpan> {
+    let Some(known) = PodTimes::of(placed, now) else { return Vec::new() };
     let mut bounds: Vec<Time> = known.bounds().filter(|at| *at > known.created && *at < now).collect();
     bounds.extend([known.created, now.max(known.created)]);
     bounds.sort();
     bounds.dedup();
-    let mut out: Vec<Stretch> = Vec::new();
+    let mut out: Vec<TimelineSpan> = Vec::new();
     for pair in bounds.windows(2) {
         let (from, to) = (pair[0], pair[1]);
         let phase = known.phase(from);
         match out.last_mut() {
             Some(last) if last.phase == phase => last.to = to,
-            _ => out.push(Stretch { phase, from, to }),
+            _ => out.push(TimelineSpan { phase, from, to }),
         }
     }
     out
 }
 
-impl Known {
+impl PodTimes {
     fn of(placed: &LocatedPod, now: Time) -> Option<Self> {
         let (facts, place) = (&placed.facts, &placed.position);
         let object = facts.object();
@@ -114,17 +114,17 @@ impl Known {
     }
 
     /// What it was doing from that time on.
-    fn phase(&self, at: Time) -> Phase {
+    fn phase(&self, at: Time) -> TimelinePhase {
         let after = |time: Option<Time>| time.is_some_and(|t| t <= at);
         let within = |spans: &[(Time, Time)]| spans.iter().any(|(from, to)| *from <= at && at < *to);
         match () {
-            () if after(self.ended) => Phase::Ended,
-            () if after(self.stopping) => Phase::Terminating,
-            () if within(&self.failing) => Phase::Failing,
-            () if within(&self.pulls) => Phase::Pulling,
-            () if after(self.ready) && !after(self.unready) => Phase::Ready,
-            () if after(self.starts) || after(self.ready) => Phase::Starting,
-            () => Phase::Pending,
+            () if after(self.ended) => TimelinePhase::Ended,
+            () if after(self.stopping) => TimelinePhase::Terminating,
+            () if within(&self.failing) => TimelinePhase::Failing,
+            () if within(&self.pulls) => TimelinePhase::Pulling,
+            () if after(self.ready) && !after(self.unready) => TimelinePhase::Ready,
+            () if after(self.starts) || after(self.ready) => TimelinePhase::Starting,
+            () => TimelinePhase::Pending,
         }
     }
 }

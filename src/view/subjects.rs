@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::header::readiness;
-use super::{NodeView, Row, Trouble};
+use super::{NodeView, PodHealth, Row};
 use crate::diagnose::{Diagnosis, Doctor, Finding, fault_of_node};
 use crate::objects::{Event, LeftOut};
 use crate::runbook::Severity;
@@ -12,7 +12,7 @@ use crate::text::Text;
 
 /// A subject as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum SubjectName {
     /// `NAME`: a pod of any namespace, or a node.
     Name(String),
     /// `NS/NAME` or `pod/NS/NAME`.
@@ -21,23 +21,23 @@ pub enum Asked {
     Node(String),
 }
 
-impl Asked {
+impl SubjectName {
     /// Reads a subject.
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let parts: Vec<&str> = text.split('/').collect();
         match parts.as_slice() {
-            ["node" | "nodes" | "no", name] => Asked::Node((*name).to_owned()),
-            ["pod" | "pods" | "po", name] => Asked::Name((*name).to_owned()),
-            [namespace, name] => Asked::Pod((*namespace).to_owned(), (*name).to_owned()),
-            ["pod" | "pods" | "po", namespace, name] => Asked::Pod((*namespace).to_owned(), (*name).to_owned()),
-            _ => Asked::Name(text.to_owned()),
+            ["node" | "nodes" | "no", name] => SubjectName::Node((*name).to_owned()),
+            ["pod" | "pods" | "po", name] => SubjectName::Name((*name).to_owned()),
+            [namespace, name] => SubjectName::Pod((*namespace).to_owned(), (*name).to_owned()),
+            ["pod" | "pods" | "po", namespace, name] => SubjectName::Pod((*namespace).to_owned(), (*name).to_owned()),
+            _ => SubjectName::Name(text.to_owned()),
         }
     }
 }
 
 /// One subject, explained.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Explained {
+pub struct ExplainedSubject {
     /// `Pod`, `Node`, or the kind of an owner whose pods cannot be created, such as `ReplicaSet`.
     pub kind: Text,
     /// Namespace; empty for a node.
@@ -53,12 +53,12 @@ pub struct Explained {
     /// The node's fault that explains it.
     pub of_node: Option<Finding>,
     /// How troubled, for the order.
-    pub trouble: Trouble,
+    pub health: PodHealth,
     /// What it has more of than is kept.
     pub left_out: Vec<LeftOut>,
 }
 
-impl Explained {
+impl ExplainedSubject {
     /// No source has it, and no log or event names it.
     pub fn is_nothing(&self) -> bool {
         self.kind != "Node" && self.status.is_empty() && self.diagnosis.findings.iter().all(|f| f.evidence.is_empty())
@@ -66,13 +66,13 @@ impl Explained {
 }
 
 /// Every subject that is not well, worst first; the node before its pods when it is at fault.
-pub fn explain_all(moment: &NodeView) -> Vec<Explained> {
+pub fn explain_all(moment: &NodeView) -> Vec<ExplainedSubject> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let node = node(moment, &doctor, moment.header().node);
     let all = moment.rows().iter().filter_map(|row| pod(moment, &doctor, &node.diagnosis, row));
-    let mut pods: Vec<Explained> = all.filter(|e| e.trouble.is_failing() || !e.diagnosis.is_quiet()).collect();
-    let severity = |e: &Explained| e.diagnosis.top().map_or(Severity::Info, |f| f.severity);
-    pods.sort_by_key(|e| std::cmp::Reverse((severity(e), e.trouble)));
+    let mut pods: Vec<ExplainedSubject> = all.filter(|e| e.health.is_failing() || !e.diagnosis.is_quiet()).collect();
+    let severity = |e: &ExplainedSubject| e.diagnosis.top().map_or(Severity::Info, |f| f.severity);
+    pods.sort_by_key(|e| std::cmp::Reverse((severity(e), e.health)));
     let nothing_else = moment.pods.is_empty();
     let mut out = Vec::new();
     if !node.diagnosis.is_quiet() || nothing_else {
@@ -87,7 +87,7 @@ pub fn explain_all(moment: &NodeView) -> Vec<Explained> {
 const OWNERS: usize = 64;
 
 /// Owners that cannot create their pods: such a pod has no object, so that only its owner's events tell of it.
-fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
+fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<ExplainedSubject> {
     let mut newest: BTreeMap<(&Text, &Text, &Text), &Event> = BTreeMap::new();
     // Newest first: what was created since is no longer told.
     for event in moment.snapshot.other_events.iter() {
@@ -101,23 +101,23 @@ fn owners(moment: &NodeView, doctor: &Doctor) -> Vec<Explained> {
 }
 
 /// The subject of that name; none for a node that is not among those that are known, several where a bare name is a pod's in several namespaces.
-pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
+pub fn explain_named(moment: &NodeView, asked: &SubjectName) -> Vec<ExplainedSubject> {
     let doctor = Doctor { book: moment.book(), snapshot: &moment.snapshot, now: moment.now };
     let is_node = |name: &str| moment.snapshot.nodes.iter().any(|n| n.metadata.name == *name);
-    let pods = |namespace: Option<&str>, name: &str| -> Vec<Explained> {
+    let pods = |namespace: Option<&str>, name: &str| -> Vec<ExplainedSubject> {
         let rows = moment.rows().iter().filter(|r| namespace.is_none_or(|ns| r.namespace == *ns) && r.name == *name);
         let node = node(moment, &doctor, moment.header().node);
         rows.filter_map(|row| pod(moment, &doctor, &node.diagnosis, row)).collect()
     };
     match asked {
         // One node's state must not be told under another's name.
-        Asked::Node(name) if !moment.snapshot.nodes.is_empty() && !is_node(name) => Vec::new(),
-        Asked::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
-        Asked::Pod(namespace, name) => {
+        SubjectName::Node(name) if !moment.snapshot.nodes.is_empty() && !is_node(name) => Vec::new(),
+        SubjectName::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
+        SubjectName::Pod(namespace, name) => {
             let found = pods(Some(namespace), name);
             if found.is_empty() { unseen(&doctor, namespace, name) } else { found }
         }
-        Asked::Name(name) => {
+        SubjectName::Name(name) => {
             let found = pods(None, name);
             match found.is_empty() {
                 false => found,
@@ -130,11 +130,11 @@ pub fn explain_named(moment: &NodeView, asked: &Asked) -> Vec<Explained> {
     }
 }
 
-fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<Explained> {
+fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Option<ExplainedSubject> {
     let placed = moment.pod(&row.key)?;
     let diagnosis = doctor.pod(placed);
     let of_node = fault_of_node(doctor.book, node, &diagnosis, placed.position.stage).cloned();
-    Some(Explained {
+    Some(ExplainedSubject {
         kind: "Pod".into(),
         namespace: row.namespace.clone(),
         name: row.name.clone(),
@@ -142,12 +142,12 @@ fn pod(moment: &NodeView, doctor: &Doctor, node: &Diagnosis, row: &Row) -> Optio
         stage: row.stage.name(),
         diagnosis,
         of_node,
-        trouble: row.trouble,
+        health: row.health,
         left_out: placed.facts.left_out(),
     })
 }
 
-fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
+fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> ExplainedSubject {
     let own = moment.snapshot.node.as_ref().filter(|n| n.metadata.name == name);
     let other = moment.snapshot.nodes.iter().find(|n| n.metadata.name == name).filter(|_| own.is_none());
     // Of several nodes in an import each is looked at by its own conditions.
@@ -163,7 +163,7 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
     let diagnosis = doctor.node(&name, only_logs);
     let status = doctor.snapshot.node.as_deref().map_or("", readiness).into();
     let stage = diagnosis.top().map_or("node", |f| f.stage);
-    Explained {
+    ExplainedSubject {
         kind: "Node".into(),
         namespace: Text::default(),
         name,
@@ -171,19 +171,19 @@ fn node(moment: &NodeView, doctor: &Doctor, name: Text) -> Explained {
         stage,
         diagnosis,
         of_node: None,
-        trouble: Trouble::Well,
+        health: PodHealth::Healthy,
         left_out: doctor.snapshot.node.as_ref().map(|node| node.left_out()).unwrap_or_default(),
     }
 }
 
 /// What no source has as an object: logs and events may still name it.
-fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<Explained> {
+fn unseen(doctor: &Doctor, namespace: &str, name: &str) -> Vec<ExplainedSubject> {
     vec![of_name(doctor, "Pod".into(), namespace, name)]
 }
 
-fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explained {
+fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> ExplainedSubject {
     let diagnosis = doctor.named(namespace, name);
-    Explained {
+    ExplainedSubject {
         kind,
         namespace: namespace.into(),
         name: name.into(),
@@ -191,7 +191,7 @@ fn of_name(doctor: &Doctor, kind: Text, namespace: &str, name: &str) -> Explaine
         stage: diagnosis.top().map_or("node", |f| f.stage),
         diagnosis,
         of_node: None,
-        trouble: Trouble::Slow,
+        health: PodHealth::Slow,
         left_out: Vec::new(),
     }
 }
@@ -206,12 +206,12 @@ mod tests {
 
     #[test]
     fn subjects_as_people_write_them() {
-        let pod = |ns: &str, name: &str| Asked::Pod(ns.into(), name.into());
-        assert_eq!(Asked::read("web-0"), Asked::Name("web-0".into()));
-        assert_eq!(Asked::read("shop/web-0"), pod("shop", "web-0"));
-        assert_eq!(Asked::read("pod/shop/web-0"), pod("shop", "web-0"));
-        assert_eq!(Asked::read("pod/web-0"), Asked::Name("web-0".into()));
-        assert_eq!(Asked::read("node/n1"), Asked::Node("n1".into()));
+        let pod = |ns: &str, name: &str| SubjectName::Pod(ns.into(), name.into());
+        assert_eq!(SubjectName::parse("web-0"), SubjectName::Name("web-0".into()));
+        assert_eq!(SubjectName::parse("shop/web-0"), pod("shop", "web-0"));
+        assert_eq!(SubjectName::parse("pod/shop/web-0"), pod("shop", "web-0"));
+        assert_eq!(SubjectName::parse("pod/web-0"), SubjectName::Name("web-0".into()));
+        assert_eq!(SubjectName::parse("node/n1"), SubjectName::Node("n1".into()));
     }
 
     #[test]
