@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use api::{Certificates, FakeApi};
-use kpodtrace::container_log::{Instance, LogLine, LogNews, LogPlace, LogRequest};
+use kpodtrace::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogUpdate};
 use kpodtrace::observe::api::ApiAccess;
-use kpodtrace::observe::discover::{Credential, Env, LogPlaces, Root};
+use kpodtrace::observe::discover::{Credential, Env, LogDirs, Root};
 use kpodtrace::observe::kubelet::{KubeletAuth, KubeletClient, KubeletEndpoint, KubeletTrust, Pem};
 use kpodtrace::observe::{LogReader, OpenLog, tls};
 use kpodtrace::text::Text;
@@ -68,7 +68,7 @@ fn request(instance: Instance) -> LogRequest {
 /// What was told of a log.
 #[derive(Default, Debug)]
 struct Seen {
-    place: Option<LogPlace>,
+    place: Option<LogOrigin>,
     lines: Vec<String>,
     older: Vec<String>,
     said: Vec<String>,
@@ -82,18 +82,18 @@ impl Seen {
         let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text.to_string());
         for news in log.take() {
             match news {
-                LogNews::Begin { place, .. } => self.place = Some(place),
-                LogNews::Lines(lines) => self.lines.extend(texts(lines)),
-                LogNews::Older { lines, rest } => {
+                LogUpdate::Opened { origin, .. } => self.place = Some(place),
+                LogUpdate::Lines(lines) => self.lines.extend(texts(lines)),
+                LogUpdate::Older { lines, remaining } => {
                     self.older.extend(texts(lines));
                     self.said.push(format!("older, rest: {rest:?}"));
                 }
-                LogNews::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
-                LogNews::Said(text) => self.said.push(text.to_string()),
-                LogNews::End => self.ends.push(self.lines.len()),
-                LogNews::Over(text) => self.said.push(format!("over: {text}")),
-                LogNews::Skipped { .. } => self.said.push("skipped".into()),
-                LogNews::Nowhere(why) => self.nowhere = why.iter().map(ToString::to_string).collect(),
+                LogUpdate::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
+                LogUpdate::Notice(text) => self.said.push(text.to_string()),
+                LogUpdate::CaughtUp => self.ends.push(self.lines.len()),
+                LogUpdate::Closed(text) => self.said.push(format!("over: {text}")),
+                LogUpdate::Skipped { .. } => self.said.push("skipped".into()),
+                LogUpdate::Unavailable(why) => self.nowhere = why.iter().map(ToString::to_string).collect(),
             }
         }
     }
@@ -127,7 +127,7 @@ async fn files_come_first_and_are_followed() {
     let reader = node.reader(api, kubelet);
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
     seen.until(&log, "the first line", |s| s.lines == ["one"]).await;
-    assert_eq!(seen.place, Some(LogPlace::File("/var/log/pods/shop_web_u1/app/0.log".into())));
+    assert_eq!(seen.place, Some(LogOrigin::File("/var/log/pods/shop_web_u1/app/0.log".into())));
     node.append("0.log", "2026-03-02T09:00:01Z stderr F two\n");
     seen.until(&log, "the second", |s| s.lines == ["one", "two"]).await;
     node.append("1.log", "2026-03-02T09:00:02Z stdout F three\n");
@@ -153,7 +153,7 @@ async fn a_log_that_is_nowhere_says_why_and_is_found_once_it_is_there() {
     std::fs::rename(node.0.join("var/log/pods"), node.0.join("data/pods")).unwrap();
     let elsewhere = reader
         .clone()
-        .places(LogPlaces { pods: "/data/pods".into(), ..LogPlaces::default() })
+        .places(LogDirs { pods: "/data/pods".into(), ..LogDirs::default() })
         .open(request(Instance::Current));
     let mut seen = Seen::default();
     seen.until(&elsewhere, "the line", |s| s.lines == ["at last"]).await;
@@ -172,7 +172,7 @@ async fn the_api_server_serves_what_files_do_not() {
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
     seen.until(&log, "the last lines", |s| s.lines.len() == 2000).await;
     assert_eq!((seen.lines[0].as_str(), seen.lines[1999].as_str()), ("line 500", "line 2499"));
-    assert_eq!(seen.place, Some(LogPlace::Api(fake.url().into())));
+    assert_eq!(seen.place, Some(LogOrigin::Api(fake.url().into())));
     seen.until(&log, "the end of what was there, though the log goes on", |s| s.ends == [2000]).await;
     fake.state().logs.get_mut(LOG).unwrap().push_str(&served(2499, "what came later"));
     seen.until(&log, "what is followed", |s| s.lines.last().is_some_and(|l| l == "what came later")).await;
@@ -259,7 +259,7 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
     let reader = node.reader(Err("no credential".into()), Ok(client));
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
     seen.until(&log, "the third line", |s| s.lines == ["one", "two", "three"]).await;
-    assert_eq!(seen.place, Some(LogPlace::Kubelet(fake.address.to_string().into())));
+    assert_eq!(seen.place, Some(LogOrigin::Kubelet(fake.address.to_string().into())));
     assert!(fake.asked().iter().all(|a| a.method == "GET" && a.path == PAGE));
     drop(log);
     let (log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());

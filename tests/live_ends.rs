@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fake_runtime::{Fake, cri};
 use kpodtrace::observation::{Fact, LogEntry, LogKind, Observation, Source, SourceState};
-use kpodtrace::observe::discover::{LogPlaces, Root};
+use kpodtrace::observe::discover::{LogDirs, Root};
 use kpodtrace::observe::logs::LastWords;
 use kpodtrace::observe::{BackOff, Clock, CriSource, CriTimings, ObservationSink, exit_channel, supervise};
 use tokio::sync::mpsc;
@@ -105,7 +105,7 @@ impl Watch {
             tokio::spawn(supervise(runtime, out(Source::Cri, unheard), back_off)),
             tokio::spawn(async move { while rest.recv().await.is_some() {} }),
             tokio::spawn(supervise(
-                LastWords::new(Root::new(&dir.0), LogPlaces::default(), ends),
+                LastWords::new(Root::new(&dir.0), LogDirs::default(), ends),
                 out(Source::ContainerLog, tx),
                 back_off,
             )),

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kpodtrace::container_log::{LogAsk, LogNews};
+use kpodtrace::container_log::{LogCommand, LogUpdate};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
@@ -429,8 +429,8 @@ fn child_that_panics() {
         fn title(&self) -> String {
             String::new()
         }
-        fn log(&mut self, _: LogAsk) {}
-        fn log_news(&mut self) -> Vec<LogNews> {
+        fn log(&mut self, _: LogCommand) {}
+        fn log_news(&mut self) -> Vec<LogUpdate> {
             Vec::new()
         }
     }
@@ -462,8 +462,8 @@ fn child_that_never_has_done() {
         fn title(&self) -> String {
             "busy".into()
         }
-        fn log(&mut self, _: LogAsk) {}
-        fn log_news(&mut self) -> Vec<LogNews> {
+        fn log(&mut self, _: LogCommand) {}
+        fn log_news(&mut self) -> Vec<LogUpdate> {
             Vec::new()
         }
     }
@@ -555,14 +555,14 @@ fn child_that_shows_a_log() {
         fn title(&self) -> String {
             String::new()
         }
-        fn log(&mut self, ask: LogAsk) {
+        fn log(&mut self, ask: LogCommand) {
             match ask {
-                LogAsk::Open(request) => self.open = Some(self.logs.open(*request)),
-                LogAsk::Older => self.open.iter().for_each(OpenLog::older),
-                LogAsk::Close => self.open = None,
+                LogCommand::Open(request) => self.open = Some(self.logs.open(*request)),
+                LogCommand::Older => self.open.iter().for_each(OpenLog::older),
+                LogCommand::Close => self.open = None,
             }
         }
-        fn log_news(&mut self) -> Vec<LogNews> {
+        fn log_news(&mut self) -> Vec<LogUpdate> {
             self.open.as_ref().map(OpenLog::take).unwrap_or_default()
         }
     }

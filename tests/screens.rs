@@ -7,7 +7,7 @@ mod common;
 use std::path::Path;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use kpodtrace::container_log::{LogLine, LogNews, LogPlace, Stream};
+use kpodtrace::container_log::{LogLine, LogOrigin, LogUpdate, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
 use kpodtrace::time::{Time, TimeDelta};
@@ -186,21 +186,21 @@ fn with_log(app: &mut App) {
     press(app, "/crashloop-exit1/exit1\nL");
     let at = |second: i64| Time::from_timestamp(1_796_000_000 + second, 0);
     let line = |second, stream, text: &str| LogLine { at: at(second), stream, text: text.into() };
-    let place = LogPlace::File(
+    let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/3.log".into(),
     );
-    app.log_news(LogNews::Begin { place, restart: Some(3), older: true });
+    app.log_news(LogUpdate::Opened { origin, restart: Some(3), has_older: true });
     let all = (0..60).map(|i| match i % 7 {
         3 => line(i, Stream::Err, "error: no such table: orders"),
         5 => line(i, Stream::Out, "    at com.example.shop.orders.OrderRepository.findAll(OrderRepository.java:117) ~[orders-1.4.2.jar!/:1.4.2], called by com.example.shop.orders.OrderService"),
         _ => line(i, Stream::Out, &format!("GET /orders/{i} 200")),
     });
-    app.log_news(LogNews::Lines(all.collect()));
-    let place = LogPlace::File(
+    app.log_news(LogUpdate::Lines(all.collect()));
+    let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/4.log".into(),
     );
-    app.log_news(LogNews::Restarted { restart: Some(4), place });
-    app.log_news(LogNews::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
+    app.log_news(LogUpdate::Restarted { restart: Some(4), origin });
+    app.log_news(LogUpdate::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn the_log_of_a_container() {
         with_log(&mut app);
         check(&format!("log-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "/table\nN");
-        app.log_news(LogNews::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
+        app.log_news(LogUpdate::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
         check(&format!("log-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1bv");
-        app.log_news(LogNews::Nowhere(vec![
+        app.log_news(LogUpdate::Unavailable(vec![
             "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app: permission denied: run as root".into(),
             "no credential for the API server was found; --kubeconfig names one".into(),
             "GET https://127.0.0.1:10250/containerLogs/s-crashloop-exit1/exit1-always/app: 401 Unauthorized".into(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::live::Observed;
 use super::{Failure, Outcome, config, input, live, runbook};
 use crate::cli::{At, Input, LookArgs, ScreenArgs};
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::observe::OpenLog;
 use crate::session::{RecordedLog, Session};
 use crate::time::TimeDelta;
@@ -122,20 +122,20 @@ impl Feed for Player {
         if (speed - 1.0).abs() < 1e-9 { self.what.clone() } else { format!("{} x{speed}", self.what) }
     }
 
-    fn log(&mut self, ask: LogAsk) {
+    fn log(&mut self, ask: LogCommand) {
         match ask {
-            LogAsk::Open(request) => {
+            LogCommand::Open(request) => {
                 let mut log = RecordedLog::new(*request);
                 log.look(&self.session.moment());
                 self.log = Some(log);
             }
             // What a recording has is told at once.
-            LogAsk::Older => {}
-            LogAsk::Close => self.log = None,
+            LogCommand::Older => {}
+            LogCommand::Close => self.log = None,
         }
     }
 
-    fn log_news(&mut self) -> Vec<LogNews> {
+    fn log_news(&mut self) -> Vec<LogUpdate> {
         self.log.as_mut().map(RecordedLog::take).unwrap_or_default()
     }
 }
@@ -179,15 +179,15 @@ impl Feed for Watcher {
         if self.observed.node.is_empty() { "live".into() } else { format!("live: {}", self.observed.node) }
     }
 
-    fn log(&mut self, ask: LogAsk) {
+    fn log(&mut self, ask: LogCommand) {
         match ask {
-            LogAsk::Open(request) => self.log = Some(self.observed.logs.open(*request)),
-            LogAsk::Older => self.log.iter().for_each(OpenLog::older),
-            LogAsk::Close => self.log = None,
+            LogCommand::Open(request) => self.log = Some(self.observed.logs.open(*request)),
+            LogCommand::Older => self.log.iter().for_each(OpenLog::older),
+            LogCommand::Close => self.log = None,
         }
     }
 
-    fn log_news(&mut self) -> Vec<LogNews> {
+    fn log_news(&mut self) -> Vec<LogUpdate> {
         self.log.as_ref().map(OpenLog::take).unwrap_or_default()
     }
 }

@@ -1,7 +1,7 @@
 //! Owns what `kpodtrace logs` prints of one log, and when: as many of the lines of before as are wanted, then what comes.
 //! It must not read a log nor write anywhere: what is to be done is given back.
 
-use crate::container_log::{LastLines, LogLine, LogNews, LogPlace, MOST, Rest};
+use crate::container_log::{LogBuffer, LogLine, LogOrigin, LogUpdate, MAX_LOG_BYTES, MAX_LOG_LINES, OlderLines};
 use crate::text::Text;
 use crate::view::left_out;
 
@@ -28,56 +28,56 @@ pub struct Printing {
     follow: bool,
     tail: Option<usize>,
     /// What was written before; None once that is printed.
-    before: Option<LastLines>,
+    before: Option<LogBuffer>,
     /// What stands before them.
-    rest: Rest,
+    rest: OlderLines,
 }
 
 impl Printing {
     /// Nothing was told yet; `tail` lines of before are wanted, or as many as are held.
     pub fn new(follow: bool, tail: Option<usize>) -> Self {
-        Self { follow, tail, before: Some(Self::none(tail)), rest: Rest::None }
+        Self { follow, tail, before: Some(Self::none(tail)), rest: OlderLines::None }
     }
 
-    fn none(tail: Option<usize>) -> LastLines {
-        LastLines::new(tail.unwrap_or(usize::MAX))
+    fn none(tail: Option<usize>) -> LogBuffer {
+        LogBuffer::new(tail.unwrap_or(usize::MAX))
     }
 
     /// Takes news in.
-    pub fn news(&mut self, news: LogNews) -> Vec<Step> {
+    pub fn news(&mut self, news: LogUpdate) -> Vec<Step> {
         match news {
-            LogNews::Begin { place, older, .. } => {
+            LogUpdate::Opened { origin, has_older, .. } => {
                 self.before = Some(Self::none(self.tail));
-                self.rest = if older { Rest::More } else { Rest::None };
-                vec![Step::Place(words(&place))]
+                self.rest = if has_older { OlderLines::Available } else { OlderLines::None };
+                vec![Step::Place(words(&origin))]
             }
-            LogNews::Lines(lines) => match &mut self.before {
+            LogUpdate::Lines(lines) => match &mut self.before {
                 Some(before) => {
-                    before.push(lines);
+                    before.extend(lines);
                     Vec::new()
                 }
                 None => vec![Step::Print(lines)],
             },
-            LogNews::Older { lines, rest } => {
-                self.rest = rest;
+            LogUpdate::Older { lines, remaining } => {
+                self.rest = remaining;
                 if let Some(before) = &mut self.before {
-                    before.push_before(lines);
+                    before.extend_older(lines);
                 }
                 self.enough()
             }
-            LogNews::End => self.enough(),
-            LogNews::Skipped { lines, bytes } => vec![Step::Note(left_out(lines, bytes))],
-            LogNews::Restarted { restart, place } => {
+            LogUpdate::CaughtUp => self.enough(),
+            LogUpdate::Skipped { lines, bytes } => vec![Step::Note(left_out(lines, bytes))],
+            LogUpdate::Restarted { restart, origin } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
-                vec![Step::Note(format!("container restarted{run}: {}", words(&place)))]
+                vec![Step::Note(format!("container restarted{run}: {}", words(&origin)))]
             }
-            LogNews::Said(text) => vec![Step::Note(text.one_line().into_owned())],
-            LogNews::Over(text) => {
+            LogUpdate::Notice(text) => vec![Step::Note(text.one_line().into_owned())],
+            LogUpdate::Closed(text) => {
                 let mut steps = self.print_before();
                 steps.extend([Step::Note(text.one_line().into_owned()), Step::End]);
                 steps
             }
-            LogNews::Nowhere(why) => {
+            LogUpdate::Unavailable(why) => {
                 let mut steps = self.print_before();
                 steps.push(Step::Fail(why));
                 steps
@@ -87,7 +87,7 @@ impl Printing {
 
     /// Prints what was written before if there is as much as is wanted, else asks for more.
     fn enough(&mut self) -> Vec<Step> {
-        if self.rest == Rest::More && self.before.as_ref().is_some_and(|before| !before.is_full()) {
+        if self.rest == OlderLines::Available && self.before.as_ref().is_some_and(|before| !before.is_full()) {
             return vec![Step::AskOlder];
         }
         let mut steps = self.print_before();
@@ -100,11 +100,12 @@ impl Printing {
     fn print_before(&mut self) -> Vec<Step> {
         let Some(before) = self.before.take() else { return Vec::new() };
         let mut steps = Vec::new();
-        if (self.rest != Rest::None || before.is_cut()) && self.tail.is_none_or(|tail| tail > before.len()) {
+        if (self.rest != OlderLines::None || before.is_truncated()) && self.tail.is_none_or(|tail| tail > before.len())
+        {
             steps.push(Step::Note(format!(
                 "older lines left out: the last {} lines or {} MiB are printed",
-                MOST.0,
-                MOST.1 >> 20
+                MAX_LOG_LINES,
+                MAX_LOG_BYTES >> 20
             )));
         }
         if !before.is_empty() {
@@ -114,12 +115,12 @@ impl Printing {
     }
 }
 
-fn words(place: &LogPlace) -> String {
+fn words(place: &LogOrigin) -> String {
     match place {
-        LogPlace::File(path) => path.one_line().into_owned(),
-        LogPlace::Api(server) => format!("API server {}", server.one_line()),
-        LogPlace::Kubelet(server) => format!("kubelet {}", server.one_line()),
-        LogPlace::Recording => "all that the recording has".into(),
+        LogOrigin::File(path) => path.one_line().into_owned(),
+        LogOrigin::Api(server) => format!("API server {}", server.one_line()),
+        LogOrigin::Kubelet(server) => format!("kubelet {}", server.one_line()),
+        LogOrigin::Recording => "all that the recording has".into(),
     }
 }
 
@@ -128,8 +129,8 @@ mod tests {
     use super::*;
     use crate::container_log::Stream;
 
-    fn begin(older: bool) -> LogNews {
-        LogNews::Begin { place: LogPlace::Recording, restart: None, older }
+    fn begin(has_older: bool) -> LogUpdate {
+        LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older }
     }
 
     fn lines(from: usize, to: usize) -> Vec<LogLine> {
@@ -137,7 +138,7 @@ mod tests {
         (from..to).map(line).collect()
     }
 
-    fn told(printing: &mut Printing, news: Vec<LogNews>) -> Vec<Step> {
+    fn told(printing: &mut Printing, news: Vec<LogUpdate>) -> Vec<Step> {
         let steps = news.into_iter().flat_map(|news| printing.news(news));
         steps.filter(|step| !matches!(step, Step::Place(_))).collect()
     }
@@ -146,15 +147,15 @@ mod tests {
     fn a_log_that_never_rests_is_printed_from_its_last_lines_on_and_held_no_longer() {
         let mut printing = Printing::new(true, Some(20));
         let mut flood = vec![begin(true)];
-        flood.extend((0..300).map(|i| LogNews::Lines(lines(i * 100, i * 100 + 100))));
+        flood.extend((0..300).map(|i| LogUpdate::Lines(lines(i * 100, i * 100 + 100))));
         assert_eq!(told(&mut printing, flood), []);
         assert_eq!(printing.before.as_ref().unwrap().len(), 20, "no more than is wanted");
-        assert_eq!(told(&mut printing, vec![LogNews::End]), [Step::Print(lines(29_980, 30_000))]);
-        let more = || LogNews::Lines(lines(30_000, 30_500));
-        assert_eq!(told(&mut printing, vec![more(), LogNews::End]), [Step::Print(lines(30_000, 30_500))]);
+        assert_eq!(told(&mut printing, vec![LogUpdate::CaughtUp]), [Step::Print(lines(29_980, 30_000))]);
+        let more = || LogUpdate::Lines(lines(30_000, 30_500));
+        assert_eq!(told(&mut printing, vec![more(), LogUpdate::CaughtUp]), [Step::Print(lines(30_000, 30_500))]);
         let mut all = Printing::new(true, None);
-        told(&mut all, (0..30).map(|i| LogNews::Lines(lines(i * 1000, i * 1000 + 1000))).collect());
-        let steps = told(&mut all, vec![LogNews::End]);
+        told(&mut all, (0..30).map(|i| LogUpdate::Lines(lines(i * 1000, i * 1000 + 1000))).collect());
+        let steps = told(&mut all, vec![LogUpdate::CaughtUp]);
         let note = Step::Note("older lines left out: the last 10000 lines or 4 MiB are printed".into());
         assert_eq!(steps, [note, Step::Print(lines(20_000, 30_000))]);
     }
@@ -162,25 +163,25 @@ mod tests {
     #[test]
     fn older_lines_are_asked_for_until_there_are_enough() {
         let mut printing = Printing::new(false, Some(7));
-        let first = vec![begin(true), LogNews::Lines(lines(20, 22)), LogNews::End];
+        let first = vec![begin(true), LogUpdate::Lines(lines(20, 22)), LogUpdate::CaughtUp];
         assert_eq!(told(&mut printing, first), [Step::AskOlder]);
-        let older = |from, to, rest| vec![LogNews::Older { lines: lines(from, to), rest }];
-        assert_eq!(told(&mut printing, older(18, 20, Rest::More)), [Step::AskOlder]);
-        assert_eq!(told(&mut printing, older(10, 18, Rest::More)), [Step::Print(lines(15, 22)), Step::End]);
+        let older = |from, to, remaining| vec![LogUpdate::Older { lines: lines(from, to), remaining }];
+        assert_eq!(told(&mut printing, older(18, 20, OlderLines::Available)), [Step::AskOlder]);
+        assert_eq!(told(&mut printing, older(10, 18, OlderLines::Available)), [Step::Print(lines(15, 22)), Step::End]);
         let mut whole = Printing::new(false, None);
-        told(&mut whole, vec![begin(true), LogNews::Lines(lines(1, 3)), LogNews::End]);
-        assert_eq!(told(&mut whole, older(0, 1, Rest::None)), [Step::Print(lines(0, 3)), Step::End]);
+        told(&mut whole, vec![begin(true), LogUpdate::Lines(lines(1, 3)), LogUpdate::CaughtUp]);
+        assert_eq!(told(&mut whole, older(0, 1, OlderLines::None)), [Step::Print(lines(0, 3)), Step::End]);
         let mut cut = Printing::new(false, None);
-        told(&mut cut, vec![begin(true), LogNews::Lines(lines(1, 3)), LogNews::End]);
-        let steps = told(&mut cut, older(0, 1, Rest::LeftOut));
+        told(&mut cut, vec![begin(true), LogUpdate::Lines(lines(1, 3)), LogUpdate::CaughtUp]);
+        let steps = told(&mut cut, older(0, 1, OlderLines::Omitted));
         assert!(matches!(&steps[..], [Step::Note(_), Step::Print(_), Step::End]), "{steps:?}");
     }
 
     #[test]
     fn another_place_takes_over_while_older_lines_are_waited_for() {
         let mut printing = Printing::new(true, None);
-        told(&mut printing, vec![begin(true), LogNews::Lines(lines(5, 6)), LogNews::End]);
-        let taken = vec![begin(false), LogNews::Lines(lines(4, 6)), LogNews::End];
+        told(&mut printing, vec![begin(true), LogUpdate::Lines(lines(5, 6)), LogUpdate::CaughtUp]);
+        let taken = vec![begin(false), LogUpdate::Lines(lines(4, 6)), LogUpdate::CaughtUp];
         assert_eq!(told(&mut printing, taken), [Step::Print(lines(4, 6))]);
     }
 
@@ -189,10 +190,10 @@ mod tests {
         for follow in [true, false] {
             let over = |text: &str| vec![Step::Print(lines(0, 2)), Step::Note(text.into()), Step::End];
             let mut printing = Printing::new(follow, None);
-            let gone = vec![begin(false), LogNews::Lines(lines(0, 2)), LogNews::Over("gone".into())];
+            let gone = vec![begin(false), LogUpdate::Lines(lines(0, 2)), LogUpdate::Closed("gone".into())];
             assert_eq!(told(&mut printing, gone), over("gone"));
             let mut printing = Printing::new(follow, None);
-            let broken = vec![begin(false), LogNews::Lines(lines(0, 2)), LogNews::Nowhere(vec!["why".into()])];
+            let broken = vec![begin(false), LogUpdate::Lines(lines(0, 2)), LogUpdate::Unavailable(vec!["why".into()])];
             assert_eq!(told(&mut printing, broken), [Step::Print(lines(0, 2)), Step::Fail(vec!["why".into()])]);
         }
     }

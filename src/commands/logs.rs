@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::log_print::{Printing, Step};
 use super::{Failure, Outcome, input, live, out, runbook};
 use crate::cli::{Input, LogsArgs};
-use crate::container_log::{Instance, LogLine, LogNews, LogRequest};
+use crate::container_log::{Instance, LogLine, LogRequest, LogUpdate};
 use crate::observe::OpenLog;
 use crate::pipeline::LocatedPod;
 use crate::session::RecordedLog;
@@ -96,7 +96,7 @@ struct Log<'a> {
 
 impl Log<'_> {
     /// Prints what `take` brings, until all was told; `ask` asks for older lines.
-    fn print(&self, mut take: impl FnMut() -> Vec<LogNews>, ask: impl Fn()) -> Result<Outcome, Failure> {
+    fn print(&self, mut take: impl FnMut() -> Vec<LogUpdate>, ask: impl Fn()) -> Result<Outcome, Failure> {
         let mut printing = Printing::new(self.args.follow, self.args.tail);
         loop {
             for step in take().into_iter().flat_map(|news| printing.news(news)) {

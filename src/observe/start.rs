@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::api::{ApiAccess, LeaseSource, ListWatch, PluginRun, WatchedResource};
 use super::channel::observation_channel_within;
 use super::cri::{CriSource, PullsSource};
-use super::discover::LogPlaces;
+use super::discover::LogDirs;
 use super::exit_channel::exit_channel;
 use super::identity::KubeletIdentity;
 use super::kubelet::{
@@ -70,9 +70,9 @@ pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
     Ok(StartedSources { rx, sources, logs, plugin })
 }
 
-fn places(plan: &Plan) -> LogPlaces {
+fn places(plan: &Plan) -> LogDirs {
     let told = plan.kubelet.value.as_ref();
-    told.map(|place| LogPlaces { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
+    told.map(|place| LogDirs { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
 }
 
 struct SourceSet<'a> {

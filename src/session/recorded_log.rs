@@ -1,7 +1,7 @@
 //! Owns the log of a container as a recording has it: the lines that were observed, no more.
 //! It must not make up what was not observed, nor take a line for one of a certain run.
 
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace, LogRequest, Stream};
+use crate::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogUpdate, Stream};
 use crate::observation::Source;
 use crate::view::NodeView;
 
@@ -11,7 +11,7 @@ pub struct RecordedLog {
     request: LogRequest,
     /// What was told; None before anything was.
     told: Option<Vec<LogLine>>,
-    news: Vec<LogNews>,
+    news: Vec<LogUpdate>,
 }
 
 impl RecordedLog {
@@ -36,7 +36,7 @@ impl RecordedLog {
             _ => None,
         };
         match more {
-            Some(more) => self.news.push(LogNews::Lines(more.to_vec())),
+            Some(more) => self.news.push(LogUpdate::Lines(more.to_vec())),
             None if lines.is_empty() => {
                 let why = match request.instance {
                     Instance::Current => {
@@ -44,18 +44,18 @@ impl RecordedLog {
                     }
                     Instance::Previous => "the recording does not tell the runs of a container apart",
                 };
-                self.news.push(LogNews::Nowhere(vec![why.into()]));
+                self.news.push(LogUpdate::Unavailable(vec![why.into()]));
             }
             None => {
-                self.news.push(LogNews::Begin { place: LogPlace::Recording, restart: None, older: false });
-                self.news.extend([LogNews::Lines(lines.clone()), LogNews::End]);
+                self.news.push(LogUpdate::Opened { origin: LogOrigin::Recording, restart: None, has_older: false });
+                self.news.extend([LogUpdate::Lines(lines.clone()), LogUpdate::CaughtUp]);
             }
         }
         self.told = Some(lines);
     }
 
     /// What is new since this was last called.
-    pub fn take(&mut self) -> Vec<LogNews> {
+    pub fn take(&mut self) -> Vec<LogUpdate> {
         std::mem::take(&mut self.news)
     }
 }
@@ -73,7 +73,7 @@ mod tests {
         node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
     }
 
-    fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogNews> {
+    fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
         log.look(&NodeView::new(node.snapshot(), &mut Rounds::default(), node.at));
         log.take()
     }
@@ -93,20 +93,21 @@ mod tests {
             follow: true,
         };
         let mut log = RecordedLog::new(request(Instance::Current));
-        assert!(matches!(look(&mut log, &mut node).as_slice(), [LogNews::Nowhere(_)]));
+        assert!(matches!(look(&mut log, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
         assert!(look(&mut log, &mut node).is_empty(), "once");
         say(&mut node, "app", "panic: one");
         say(&mut node, "other", "not of this container");
         let news = look(&mut log, &mut node);
-        let [LogNews::Begin { place: LogPlace::Recording, .. }, LogNews::Lines(lines), LogNews::End] = news.as_slice()
+        let [LogUpdate::Opened { origin: LogOrigin::Recording, .. }, LogUpdate::Lines(lines), LogUpdate::CaughtUp] =
+            news.as_slice()
         else {
             panic!("{news:?}")
         };
         assert_eq!(lines.iter().map(|l| l.text.as_str()).collect::<Vec<_>>(), ["panic: one"]);
         say(&mut node, "app", "two");
         let news = look(&mut log, &mut node);
-        assert!(matches!(news.as_slice(), [LogNews::Lines(lines)] if lines[0].text == "two"), "{news:?}");
+        assert!(matches!(news.as_slice(), [LogUpdate::Lines(lines)] if lines[0].text == "two"), "{news:?}");
         let mut before = RecordedLog::new(request(Instance::Previous));
-        assert!(matches!(look(&mut before, &mut node).as_slice(), [LogNews::Nowhere(_)]));
+        assert!(matches!(look(&mut before, &mut node).as_slice(), [LogUpdate::Unavailable(_)]));
     }
 }

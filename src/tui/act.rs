@@ -4,12 +4,8 @@
 use crossterm::event::{Event, KeyCode, KeyEventKind};
 
 use crate::text::Text;
-use crate::tui::app::App;
-use crate::tui::app::Flow;
-use crate::tui::app::Said;
-use crate::tui::app::Typing;
-use crate::tui::keys::Action;
-use crate::tui::keys::Key;
+use crate::tui::app::{App, Flow, Said, Typing};
+use crate::tui::keys::{Action, Key};
 use crate::tui::panes::Pane;
 use crate::tui::panes::log::LogPane;
 use crate::tui::terminal::clipboard;

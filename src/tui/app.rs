@@ -4,11 +4,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::diagnose::Todo;
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::tui::Options;
 use crate::tui::keys::Context;
 use crate::tui::keys::keymap::Keymap;
 use crate::tui::panes::Pane;
@@ -17,13 +16,11 @@ use crate::tui::panes::kubelet::KubeletPane;
 use crate::tui::panes::log::LogPane;
 use crate::tui::panes::node::NodePane;
 use crate::tui::panes::runbook::Book;
-use crate::tui::screen;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Theme;
-use crate::tui::theme::glyphs;
+use crate::tui::theme::{Theme, glyphs};
 use crate::tui::widgets::chosen_step::Step;
-use crate::tui::widgets::scroll::Cursor;
-use crate::tui::widgets::scroll::View;
+use crate::tui::widgets::scroll::{Cursor, View};
+use crate::tui::{Options, screen};
 use crate::view::{Column, Filter, NodeView, PodDiagnosis, Sort};
 
 /// What the loop has to do after an event.
@@ -149,7 +146,7 @@ pub struct App {
     /// What is to be handed to the clipboard.
     pub(super) copied: Option<String>,
     /// What is to be asked of the feed.
-    pub(super) asks: Vec<LogAsk>,
+    pub(super) asks: Vec<LogCommand>,
 }
 
 impl App {
@@ -201,7 +198,7 @@ impl App {
         }
         if let Some(log) = &mut self.log {
             let placed = moment.pod(log.key()).cloned();
-            log.show(placed.as_ref());
+            log.update_pod(placed.as_ref());
         }
         self.picture = Some(Picture::new(moment, title, &self.filter, self.sort));
         self.follow();
@@ -249,20 +246,20 @@ impl App {
     }
 
     /// What is to be asked of the feed, once.
-    pub fn take_asks(&mut self) -> Vec<LogAsk> {
+    pub fn take_asks(&mut self) -> Vec<LogCommand> {
         std::mem::take(&mut self.asks)
     }
 
     /// A log is open, and moves on; one that was opened in a picture that is kept still does until there is something to show.
     pub fn reads_log(&self) -> bool {
-        let shows_none = |log: &LogPane| log.lines.is_empty() && log.nowhere.is_empty();
+        let shows_none = |log: &LogPane| log.lines.is_empty() && log.unavailable.is_empty();
         self.log.as_ref().is_some_and(|log| !self.paused || shows_none(log))
     }
 
     /// Takes news of the open log in.
-    pub fn log_news(&mut self, news: LogNews) {
+    pub fn log_news(&mut self, news: LogUpdate) {
         if let Some(log) = &mut self.log {
-            log.news(news);
+            log.apply(news);
         }
     }
 

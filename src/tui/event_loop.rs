@@ -13,23 +13,16 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
-use crate::container_log::{LogAsk, LogNews};
-use crate::tui::Options;
-use crate::tui::TuiError;
-use crate::tui::app::App;
-use crate::tui::app::Flow;
+use crate::container_log::{LogCommand, LogUpdate};
+use crate::tui::app::{App, Flow};
 use crate::tui::feed::Feed;
-use crate::tui::feed_worker::Request;
-use crate::tui::feed_worker::Worker;
-use crate::tui::feed_worker::opens_or_closes;
-use crate::tui::terminal;
-use crate::tui::terminal::Terminal;
-use crate::tui::terminal::clipboard;
+use crate::tui::feed_worker::{Request, Worker, opens_or_closes};
 use crate::tui::terminal::output::Output;
 use crate::tui::terminal::paint::Painter;
-use crate::tui::terminal::watch;
-use crate::tui::terminal::watch::Message;
+use crate::tui::terminal::watch::{self, Message};
+use crate::tui::terminal::{self, Terminal, clipboard};
 use crate::tui::theme::Theme;
+use crate::tui::{Options, TuiError};
 
 /// Longest time between the two clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
@@ -86,9 +79,9 @@ struct Screen {
     /// How often logs were opened and closed.
     log: u64,
     /// What is to be asked of the log, as soon as the feed's thread takes it.
-    asks: VecDeque<LogAsk>,
+    asks: VecDeque<LogCommand>,
     /// News that came while the log is kept still.
-    held: Vec<LogNews>,
+    held: Vec<LogUpdate>,
     app: App,
     painter: Painter,
     output: Output,

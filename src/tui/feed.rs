@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::container_log::{LogAsk, LogNews};
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::view::NodeView;
 
 /// Something whose moments can be shown while time passes.
@@ -21,8 +21,8 @@ pub trait Feed {
     fn title(&self) -> String;
 
     /// Takes in what is asked of a container's log. One log is read at a time.
-    fn log(&mut self, ask: LogAsk);
+    fn log(&mut self, ask: LogCommand);
 
     /// What is new of it. This must not wait.
-    fn log_news(&mut self) -> Vec<LogNews>;
+    fn log_news(&mut self) -> Vec<LogUpdate>;
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::container_log::LogAsk;
+use crate::container_log::LogCommand;
 use crate::tui::feed::Feed;
 use crate::tui::terminal::watch::Message;
 use crate::view::NodeView;
@@ -27,7 +27,7 @@ pub enum Request {
     /// Once, what is new of the open log.
     News,
     /// Something of a container's log.
-    Log(LogAsk),
+    Log(LogCommand),
 }
 
 /// The thread, as the loop sees it.
@@ -146,9 +146,9 @@ impl Followed {
             Request::Log(ask) => {
                 self.log += u64::from(opens_or_closes(&ask));
                 match &ask {
-                    LogAsk::Open(_) => self.log_is_open = true,
-                    LogAsk::Close => self.log_is_open = false,
-                    LogAsk::Older => {}
+                    LogCommand::Open(_) => self.log_is_open = true,
+                    LogCommand::Close => self.log_is_open = false,
+                    LogCommand::Older => {}
                 }
                 self.feed.log(ask);
             }
@@ -177,6 +177,6 @@ impl Followed {
 }
 
 /// From then on, news is of another log, or of none.
-pub fn opens_or_closes(ask: &LogAsk) -> bool {
-    matches!(ask, LogAsk::Open(_) | LogAsk::Close)
+pub fn opens_or_closes(ask: &LogCommand) -> bool {
+    matches!(ask, LogCommand::Open(_) | LogCommand::Close)
 }

@@ -1,14 +1,10 @@
 //! Owns going from pane to pane and from row to row, and what a command typed by name does.
 //! It must not draw, nor know a key.
 
-use crate::container_log::LogAsk;
+use crate::container_log::LogCommand;
 use crate::text::Text;
-use crate::tui::app::App;
-use crate::tui::app::Flow;
-use crate::tui::app::Open;
-use crate::tui::app::Typing;
-use crate::tui::palette;
-use crate::tui::palette::Command;
+use crate::tui::app::{App, Flow, Open, Typing};
+use crate::tui::palette::{self, Command};
 use crate::tui::panes::Pane;
 use crate::tui::panes::log::LogPane;
 use crate::tui::panes::runbook::Book;
@@ -75,27 +71,27 @@ impl App {
     /// What is read for a log that nobody looks at is read no longer.
     pub(super) fn close_log(&mut self) {
         if self.log.take().is_some() {
-            self.asks.push(LogAsk::Close);
+            self.asks.push(LogCommand::Close);
         }
     }
 
     /// Does something to the open log; what it wishes for is asked of the feed.
-    pub(super) fn of_log(&mut self, what: impl FnOnce(&mut LogPane) -> Option<LogAsk>) {
+    pub(super) fn of_log(&mut self, what: impl FnOnce(&mut LogPane) -> Option<LogCommand>) {
         self.asks.extend(self.log.as_mut().and_then(what));
     }
 
     pub(super) fn other_run(&mut self) {
         let Some(log) = &mut self.log else { return };
-        match log.other_run() {
+        match log.toggle_previous() {
             Some(ask) => self.asks.push(ask),
-            None => self.say("no run before this one is known".into(), true),
+            None => self.say("no previous run known".into(), true),
         }
     }
 
     pub(super) fn next_match(&mut self, before: bool) {
         let said = self.log.as_mut().and_then(|log| log.next_match(before));
         if let Some(said) = said {
-            self.say(said.into(), !said.starts_with("from"));
+            self.say(said.into(), !said.starts_with("continued"));
         }
     }
 
@@ -129,7 +125,7 @@ impl App {
 
     pub(super) fn turn(&mut self, down: bool) {
         if self.is_log() {
-            return self.of_log(|log| log.turn(down));
+            return self.of_log(|log| log.page_by(down));
         }
         let page = self.view.page as isize;
         self.move_by(if down { page } else { -page });

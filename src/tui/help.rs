@@ -14,12 +14,9 @@ use ratatui::text::{Line, Span};
 
 use crate::pipeline::{Stage, StageState};
 use crate::tui::app::App;
-use crate::tui::keys::Binding;
-use crate::tui::keys::Context;
-use crate::tui::keys::Key;
 use crate::tui::keys::keymap::Keymap;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::keys::{Binding, Context, Key};
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::fit;
 use crate::tui::widgets::scroll;
 

@@ -4,8 +4,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 
-use crate::tui::app::App;
-use crate::tui::app::Flow;
+use crate::tui::app::{App, Flow};
 use crate::tui::keys::Action;
 use crate::tui::panes::Pane;
 use crate::tui::panes::pods::columns::columns;

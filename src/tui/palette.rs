@@ -2,10 +2,8 @@
 //! It must not carry anything out.
 
 use crate::text::Text;
-use crate::tui::keys::Action;
-use crate::tui::keys::BINDINGS;
-use crate::tui::keys::Context;
 use crate::tui::keys::keymap::Keymap;
+use crate::tui::keys::{Action, BINDINGS, Context};
 use crate::tui::screen_state::Picture;
 use crate::tui::theme::Look;
 use crate::view::{Column, Sort};

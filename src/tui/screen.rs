@@ -19,27 +19,15 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::App;
 use crate::tui::help;
-use crate::tui::panes::Pane;
-use crate::tui::panes::events;
-use crate::tui::panes::kubelet;
 use crate::tui::panes::log::draw;
-use crate::tui::panes::node;
-use crate::tui::panes::pod;
-use crate::tui::panes::pods::alarms;
-use crate::tui::panes::pods::counts;
-use crate::tui::panes::pods::pleg;
-use crate::tui::panes::pods::selected;
-use crate::tui::panes::pods::sources;
-use crate::tui::panes::pods::table;
-use crate::tui::panes::runbook::entry;
-use crate::tui::panes::runbook::list;
+use crate::tui::panes::pods::{alarms, counts, pleg, selected, sources, table};
+use crate::tui::panes::runbook::{entry, list};
+use crate::tui::panes::{Pane, events, kubelet, node, pod};
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::put;
-use crate::tui::widgets::footer;
-use crate::tui::widgets::header;
 use crate::tui::widgets::scroll::View;
+use crate::tui::widgets::{footer, header};
 
 /// Narrowest and lowest terminal that is drawn in.
 pub const SMALLEST: (u16, u16) = (60, 15);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use crate::container_log::{LogLine, Rest};
+use crate::container_log::{LogLine, OlderLines};
 use crate::decode::{LogDecoder, LogForm, first_begin};
 use crate::observe::discover::Bounds;
 use crate::text::Text;
@@ -51,11 +51,11 @@ impl Before {
     }
 
     /// What stands before what was read.
-    pub fn rest(&self) -> Rest {
+    pub fn remaining(&self) -> OlderLines {
         match (self.is_more(), self.cut) {
-            (true, _) => Rest::More,
-            (false, true) => Rest::LeftOut,
-            (false, false) => Rest::None,
+            (true, _) => OlderLines::Available,
+            (false, true) => OlderLines::Omitted,
+            (false, false) => OlderLines::None,
         }
     }
 
@@ -196,7 +196,7 @@ fn with_gz(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::discover::LogPlaces;
+    use crate::observe::discover::LogDirs;
     use crate::observe::tests::Temp;
 
     #[test]
@@ -206,12 +206,12 @@ mod tests {
         temp.write("var/log/a.log.1", "2026-03-02T09:00:00Z stdout F before the hole\n");
         // Of a directory no byte can be read.
         let broken = File::open(temp.path("var/log")).unwrap();
-        let bounds = LogPlaces::default().bounds(&temp.root());
+        let bounds = LogDirs::default().bounds(&temp.root());
         let mut before = Before::of(broken, &temp.path("var/log/a.log"), 1 << 20, &bounds);
         assert!(before.lines().is_empty());
         let failure = before.take_failure().unwrap();
         assert!(failure.starts_with("older lines cannot be read: "), "{failure}");
-        assert_eq!((before.rest(), before.take_failure()), (Rest::LeftOut, None));
+        assert_eq!((before.remaining(), before.take_failure()), (OlderLines::Omitted, None));
         assert!(before.lines().is_empty());
     }
 }

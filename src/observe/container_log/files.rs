@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::follow::Follower;
 use super::tray::Tray;
 use crate::container_log::{Instance, LogRequest};
-use crate::observe::discover::{LogPlaces, Miss, Root};
+use crate::observe::discover::{LogDirs, Miss, Root};
 use crate::text::Text;
 
 /// Between two looks at a file that is followed.
@@ -22,7 +22,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Reads in such places until nothing more can be read; says why.
 pub async fn read(
     root: &Root,
-    places: &LogPlaces,
+    places: &LogDirs,
     request: &LogRequest,
     tray: &Arc<Tray>,
     asked: &mut mpsc::Receiver<()>,

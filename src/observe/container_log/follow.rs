@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::before::{Before, read_between};
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace};
+use crate::container_log::{Instance, LogLine, LogOrigin, LogUpdate};
 use crate::decode::{LogDecoder, LogForm};
 use crate::observe::discover::Bounds;
 
@@ -44,7 +44,7 @@ impl Follower {
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
-    pub fn begin(dir: &Path, told: &Path, bounds: &Bounds, instance: Instance) -> io::Result<(Self, Vec<LogNews>)> {
+    pub fn begin(dir: &Path, told: &Path, bounds: &Bounds, instance: Instance) -> io::Result<(Self, Vec<LogUpdate>)> {
         let runs = runs(dir)?;
         let run = match instance {
             Instance::Current => runs.last(),
@@ -82,30 +82,30 @@ impl Follower {
             earlier.append(&mut lines);
             lines = earlier;
         }
-        let older = follower.before.is_more();
-        let begin = LogNews::Begin { place: follower.place(), restart: Some(restart), older };
-        let mut news = vec![begin, LogNews::Lines(lines)];
-        news.extend(follower.before.take_failure().map(LogNews::Said));
-        news.push(LogNews::End);
+        let has_older = follower.before.is_more();
+        let begin = LogUpdate::Opened { origin: follower.place(), restart: Some(restart), has_older };
+        let mut news = vec![begin, LogUpdate::Lines(lines)];
+        news.extend(follower.before.take_failure().map(LogUpdate::Notice));
+        news.push(LogUpdate::CaughtUp);
         Ok((follower, news))
     }
 
-    fn place(&self) -> LogPlace {
-        LogPlace::File(self.told.join(name(self.restart)).display().to_string().into())
+    fn place(&self) -> LogOrigin {
+        LogOrigin::File(self.told.join(name(self.restart)).display().to_string().into())
     }
 
     /// The chunk before what was told so far.
-    pub fn older(&mut self) -> Vec<LogNews> {
+    pub fn older(&mut self) -> Vec<LogUpdate> {
         let mut lines = Vec::new();
         while lines.is_empty() && self.before.is_more() {
             lines = self.before.lines();
         }
-        let failure = self.before.take_failure().map(LogNews::Said);
-        failure.into_iter().chain([LogNews::Older { lines, rest: self.before.rest() }]).collect()
+        let failure = self.before.take_failure().map(LogUpdate::Notice);
+        failure.into_iter().chain([LogUpdate::Older { lines, remaining: self.before.remaining() }]).collect()
     }
 
     /// What came since the last step.
-    pub fn step(&mut self) -> Vec<LogNews> {
+    pub fn step(&mut self) -> Vec<LogUpdate> {
         let mut news = Vec::new();
         if self.gone {
             return news;
@@ -127,13 +127,13 @@ impl Follower {
             self.read_on(&mut news);
             self.end(&mut news);
             (self.restart, self.file, self.at) = (next.0, next.1, 0);
-            news.push(LogNews::Restarted { restart: Some(self.restart), place: self.place() });
+            news.push(LogUpdate::Restarted { restart: Some(self.restart), origin: self.place() });
             self.read_on(&mut news);
         }
         if self.gone {
             self.read_on(&mut news);
             self.end(&mut news);
-            news.push(LogNews::Over("the directory of its logs is gone, and the container with it".into()));
+            news.push(LogUpdate::Closed("the directory of its logs is gone, and the container with it".into()));
         }
         if self.idle >= PATIENCE && self.decoder.has_pieces() {
             let mut lines = Vec::new();
@@ -155,23 +155,23 @@ impl Follower {
         id(&self.file) == id(other)
     }
 
-    fn end(&mut self, news: &mut Vec<LogNews>) {
+    fn end(&mut self, news: &mut Vec<LogUpdate>) {
         let mut lines = Vec::new();
         self.decoder.end(&mut lines);
         tell(lines, news);
     }
 
-    fn read_on(&mut self, news: &mut Vec<LogNews>) {
+    fn read_on(&mut self, news: &mut Vec<LogUpdate>) {
         let end = self.file.metadata().map_or(self.at, |m| m.len());
         if end < self.at {
             self.at = 0;
-            news.push(LogNews::Said("the file was cut; what follows is read from its begin".into()));
+            news.push(LogUpdate::Notice("the file was cut; what follows is read from its begin".into()));
         }
         let behind = (end - self.at).saturating_sub(STEP);
         if behind > 0 {
             self.at += behind;
             self.decoder = LogDecoder::new(LogForm::Kept);
-            news.push(LogNews::Skipped { lines: 0, bytes: behind });
+            news.push(LogUpdate::Skipped { lines: 0, bytes: behind });
         }
         let (bytes, read) = read_between(&self.file, self.at, end);
         self.at += bytes.len() as u64;
@@ -179,7 +179,9 @@ impl Follower {
         match read {
             Ok(()) => self.failed = false,
             Err(e) if !std::mem::replace(&mut self.failed, true) => {
-                news.push(LogNews::Said(format!("the file cannot be read any more: {e}; it is tried again").into()));
+                news.push(LogUpdate::Notice(
+                    format!("the file cannot be read any more: {e}; it is tried again").into(),
+                ));
             }
             Err(_) => {}
         }
@@ -190,9 +192,9 @@ impl Follower {
     }
 }
 
-fn tell(lines: Vec<LogLine>, news: &mut Vec<LogNews>) {
+fn tell(lines: Vec<LogLine>, news: &mut Vec<LogUpdate>) {
     if !lines.is_empty() {
-        news.push(LogNews::Lines(lines));
+        news.push(LogUpdate::Lines(lines));
     }
 }
 

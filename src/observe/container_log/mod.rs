@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::api::ApiAccess;
-use super::discover::{LogPlaces, Root};
+use super::discover::{LogDirs, Root};
 use super::kubelet::KubeletClient;
-use crate::container_log::{LogNews, LogRequest};
+use crate::container_log::{LogRequest, LogUpdate};
 use crate::text::Text;
 use served::Server;
 use tray::Tray;
@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub struct LogReader {
     runtime: Handle,
     root: Root,
-    places: LogPlaces,
+    places: LogDirs,
     servers: Vec<Result<Server, Text>>,
 }
 
@@ -55,14 +55,14 @@ impl LogReader {
         Self {
             runtime,
             root,
-            places: LogPlaces::default(),
+            places: LogDirs::default(),
             servers: vec![api.map(Server::Api), kubelet.map(Server::Kubelet)],
         }
     }
 
     /// The same with other directories of the kubelet's.
     #[must_use]
-    pub fn places(self, places: LogPlaces) -> Self {
+    pub fn places(self, places: LogDirs) -> Self {
         Self { places, ..self }
     }
 
@@ -77,7 +77,7 @@ impl LogReader {
 
     async fn read(self, request: LogRequest, tray: Arc<Tray>, mut asked: mpsc::Receiver<()>) {
         if !request.is_plain() {
-            return tray.put(LogNews::Nowhere(vec!["a name of it is none that a container can have".into()]));
+            return tray.put(LogUpdate::Unavailable(vec!["a name of it is none that a container can have".into()]));
         }
         loop {
             let mut why = vec![files::read(&self.root, &self.places, &request, &tray, &mut asked).await];
@@ -87,7 +87,7 @@ impl LogReader {
                     Err(why) => why.clone(),
                 });
             }
-            tray.put(LogNews::Nowhere(why));
+            tray.put(LogUpdate::Unavailable(why));
             tokio::time::sleep(AGAIN).await;
             // What was wished for meanwhile was wished of what is not there.
             _ = asked.try_recv();
@@ -97,7 +97,7 @@ impl LogReader {
 
 impl OpenLog {
     /// What is new since this was last called.
-    pub fn take(&self) -> Vec<LogNews> {
+    pub fn take(&self) -> Vec<LogUpdate> {
         self.tray.take()
     }
 

@@ -12,13 +12,13 @@ use super::super::SourceFailure;
 use super::super::api::{ApiAccess, ApiLogStream};
 use super::super::kubelet::{KubeletClient, KubeletLogStream};
 use super::tray::Tray;
-use crate::container_log::{Instance, LastLines, LogLine, LogNews, LogPlace, LogRequest, MOST, Rest};
+use crate::container_log::{Instance, LogBuffer, LogLine, LogOrigin, LogRequest, LogUpdate, MAX_LOG_LINES, OlderLines};
 use crate::decode::{LogDecoder, LogForm};
 use crate::observation::Time;
 use crate::text::Text;
 
 /// Lines that are asked for at first, and at most.
-const TAIL: (usize, usize) = (2000, MOST.0);
+const TAIL: (usize, usize) = (2000, MAX_LOG_LINES);
 /// A stream that is silent for so long is asked for anew: a connection that is dead is silent too.
 const SILENCE: Duration = Duration::from_secs(300);
 /// Longest time for older lines to come in, and for the next piece of the last ones.
@@ -59,10 +59,10 @@ impl Server {
 }
 
 impl Answer {
-    fn place(&self, kubelet: Option<SocketAddr>) -> LogPlace {
+    fn place(&self, kubelet: Option<SocketAddr>) -> LogOrigin {
         match self {
-            Answer::Api(log) => LogPlace::Api(Text::new(&log.server())),
-            Answer::Kubelet(_) => LogPlace::Kubelet(kubelet.map(|a| a.to_string()).unwrap_or_default().into()),
+            Answer::Api(log) => LogOrigin::Api(Text::new(&log.server())),
+            Answer::Kubelet(_) => LogOrigin::Kubelet(kubelet.map(|a| a.to_string()).unwrap_or_default().into()),
         }
     }
 
@@ -100,16 +100,16 @@ impl Log<'_> {
             Server::Kubelet(client) => Some(client.address()),
             Server::Api(_) => None,
         };
-        self.tray.put(LogNews::Begin { place: answer.place(kubelet), restart: None, older: true });
+        self.tray.put(LogUpdate::Opened { origin: answer.place(kubelet), restart: None, has_older: true });
         match self.stream(answer, asked, WHOLE).await {
             Ok(Ended::Closed) => return Ok(()),
             Ok(Ended::Stream { quiet: false, .. }) => {}
             Ok(Ended::Stream { .. }) => {
-                self.tray.put(LogNews::Said("the server did not send all lines in time".into()))
+                self.tray.put(LogUpdate::Notice("the server did not send all lines in time".into()))
             }
-            Err(failure) => self.tray.put(LogNews::Said(words(&failure))),
+            Err(failure) => self.tray.put(LogUpdate::Notice(words(&failure))),
         }
-        self.tray.put(LogNews::End);
+        self.tray.put(LogUpdate::CaughtUp);
         self.follow(asked).await;
         Ok(())
     }
@@ -144,16 +144,16 @@ impl Log<'_> {
             match &ended {
                 Ok(Ended::Stream { told, quiet: false }) if *told || !ended_said => {
                     let why = "the stream ended: the container has ended, or the connection was cut; asked again";
-                    self.tray.put(LogNews::Said(why.into()));
+                    self.tray.put(LogUpdate::Notice(why.into()));
                     ended_said = true;
                 }
                 Err(SourceFailure::Off(why)) => {
-                    self.tray.put(LogNews::Over(why.clone()));
+                    self.tray.put(LogUpdate::Closed(why.clone()));
                     follow = false;
                 }
                 // What was read stays.
                 Err(failure) if !failed => {
-                    self.tray.put(LogNews::Said(format!("{}; asked again", words(failure)).into()));
+                    self.tray.put(LogUpdate::Notice(format!("{}; asked again", words(failure)).into()));
                 }
                 _ => {}
             }
@@ -234,26 +234,26 @@ impl Log<'_> {
                 _ => Some((at, 1)),
             };
         }
-        self.tray.put(LogNews::Lines(lines));
+        self.tray.put(LogUpdate::Lines(lines));
     }
 
     /// Tells what stands before the first line, as far as a server gives it in one answer.
     async fn older(&mut self) {
-        let (mut lines, mut rest) = (Vec::new(), Rest::None);
+        let (mut lines, mut remaining) = (Vec::new(), OlderLines::None);
         if let Some(first) = self.first.clone() {
             match timeout(WHOLE, self.before(&first)).await {
-                Ok(Ok(older)) => (lines, rest) = older,
-                Ok(Err(failure)) => self.tray.put(LogNews::Said(words(&failure))),
-                Err(_) => self.tray.put(LogNews::Said("the server did not send older lines in time".into())),
+                Ok(Ok(older)) => (lines, remaining) = older,
+                Ok(Err(failure)) => self.tray.put(LogUpdate::Notice(words(&failure))),
+                Err(_) => self.tray.put(LogUpdate::Notice("the server did not send older lines in time".into())),
             }
         }
         self.first = lines.first().cloned().or(self.first.take());
-        self.tray.put(LogNews::Older { lines, rest });
+        self.tray.put(LogUpdate::Older { lines, remaining });
     }
 
-    async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, Rest), SourceFailure> {
+    async fn before(&self, first: &LogLine) -> Result<(Vec<LogLine>, OlderLines), SourceFailure> {
         let mut answer = self.server.ask(self.request, &self.query(&format!("tailLines={}", TAIL.1), false)).await?;
-        let (mut decoder, mut held) = (LogDecoder::new(LogForm::Served), LastLines::new(TAIL.1));
+        let (mut decoder, mut held) = (LogDecoder::new(LogForm::Served), LogBuffer::new(TAIL.1));
         let (mut count, mut found) = (0, false);
         loop {
             let mut lines = Vec::new();
@@ -267,14 +267,14 @@ impl Log<'_> {
                 let known = lines.iter().position(|line| line == first);
                 found = known.is_some();
                 lines.truncate(known.unwrap_or(lines.len()));
-                held.push(lines);
+                held.extend(lines);
             }
             if piece.is_none() {
                 break;
             }
         }
         // As many as were asked for: there may be older ones.
-        let rest = if count >= TAIL.1 || held.is_cut() { Rest::LeftOut } else { Rest::None };
+        let rest = if count >= TAIL.1 || held.is_truncated() { OlderLines::Omitted } else { OlderLines::None };
         let mut lines = held.into_vec();
         if !found {
             lines.truncate(lines.iter().take_while(|line| line.at < first.at).count());

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::follow::Follower;
-use crate::container_log::{Instance, LogLine, LogNews, LogPlace, Rest};
-use crate::observe::discover::LogPlaces;
+use crate::container_log::{Instance, LogLine, LogOrigin, LogUpdate, OlderLines};
+use crate::observe::discover::LogDirs;
 use crate::observe::tests::Temp;
 
 const DIR: &str = "var/log/pods/ns_web_u/app";
@@ -16,9 +16,9 @@ fn cri(second: u32, text: &str) -> String {
     format!("2026-03-02T09:{:02}:{:02}Z stdout F {text}\n", second / 60, second % 60)
 }
 
-fn begin(temp: &Temp, instance: Instance) -> io::Result<(Follower, Vec<LogNews>)> {
+fn begin(temp: &Temp, instance: Instance) -> io::Result<(Follower, Vec<LogUpdate>)> {
     let told = Path::new("/").join(DIR);
-    Follower::begin(&temp.path(DIR), &told, &LogPlaces::default().bounds(&temp.root()), instance)
+    Follower::begin(&temp.path(DIR), &told, &LogDirs::default().bounds(&temp.root()), instance)
 }
 
 fn append(temp: &Temp, file: &str, text: &str) {
@@ -34,20 +34,22 @@ fn gz(text: &str) -> Vec<u8> {
 }
 
 /// The texts of the lines, and what else is told in angle brackets.
-fn told(news: Vec<LogNews>) -> Vec<String> {
+fn told(news: Vec<LogUpdate>) -> Vec<String> {
     let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text.to_string()).collect::<Vec<_>>();
     news.into_iter()
         .flat_map(|news| match news {
-            LogNews::Lines(lines) => texts(lines),
-            LogNews::Older { lines, rest } => [vec![format!("<older, rest {rest:?}>")], texts(lines)].concat(),
-            LogNews::Begin { place: LogPlace::File(path), restart, older } => {
-                vec![format!("<{path} {restart:?} {older}>")]
+            LogUpdate::Lines(lines) => texts(lines),
+            LogUpdate::Older { lines, remaining } => {
+                [vec![format!("<older, rest {remaining:?}>")], texts(lines)].concat()
             }
-            LogNews::Restarted { restart, .. } => vec![format!("<restarted {restart:?}>")],
-            LogNews::Said(text) => vec![format!("<{text}>")],
-            LogNews::Over(text) => vec![format!("<over: {text}>")],
-            LogNews::Skipped { .. } => vec!["<skipped>".into()],
-            LogNews::End => Vec::new(),
+            LogUpdate::Opened { origin: LogOrigin::File(path), restart, has_older } => {
+                vec![format!("<{path} {restart:?} {has_older}>")]
+            }
+            LogUpdate::Restarted { restart, .. } => vec![format!("<restarted {restart:?}>")],
+            LogUpdate::Notice(text) => vec![format!("<{text}>")],
+            LogUpdate::Closed(text) => vec![format!("<over: {text}>")],
+            LogUpdate::Skipped { .. } => vec!["<skipped>".into()],
+            LogUpdate::CaughtUp => Vec::new(),
             other => vec![format!("{other:?}")],
         })
         .collect()
@@ -116,11 +118,11 @@ fn older_lines_across_rotated_files() {
     fs::remove_file(path("0.log.20260302-000000")).unwrap();
     temp.write(&format!("{DIR}/0.log.20260302-000000.gz"), gz(&lines(3000, 3000)));
     loop {
-        let Some(LogNews::Older { lines, rest }) = follower.older().pop() else { panic!("not older") };
+        let Some(LogUpdate::Older { lines, remaining }) = follower.older().pop() else { panic!("not older") };
         all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
         chunks += 1;
-        if rest != Rest::More {
-            assert_eq!(rest, Rest::None);
+        if remaining != OlderLines::Available {
+            assert_eq!(remaining, OlderLines::None);
             break;
         }
     }
@@ -141,18 +143,18 @@ fn of_a_packed_file_that_is_too_long_the_end_is_told_and_that_there_was_more() {
     let (mut follower, news) = begin(&temp, Instance::Current).unwrap();
     let mut all: Vec<String> = told(news).split_off(1);
     loop {
-        let Some(LogNews::Older { lines, rest }) = follower.older().pop() else { panic!("not older") };
+        let Some(LogUpdate::Older { lines, remaining }) = follower.older().pop() else { panic!("not older") };
         all.splice(0..0, lines.into_iter().map(|l| l.text.to_string()));
-        match rest {
-            Rest::More => {}
-            Rest::LeftOut => break,
-            Rest::None => panic!("its begin was left out"),
+        match remaining {
+            OlderLines::Available => {}
+            OlderLines::Omitted => break,
+            OlderLines::None => panic!("its begin was left out"),
         }
     }
     let numbers: Vec<u32> = all.iter().filter_map(|l| l.split(' ').next()?.parse().ok()).collect();
     assert_eq!(numbers, (30_000 - numbers.len() as u32..30_000).collect::<Vec<_>>(), "no half line, no hole");
     assert_eq!(numbers.len() + 1, all.len());
-    assert!(told(follower.older()) == ["<older, rest LeftOut>"]);
+    assert!(told(follower.older()) == ["<older, rest Omitted>"]);
 }
 
 #[test]

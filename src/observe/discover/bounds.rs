@@ -16,14 +16,14 @@ const NEVER: [&str; 2] = [ROOT_DIR, "/var/lib/etcd"];
 
 /// The directories of a kubelet that matter to logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPlaces {
+pub struct LogDirs {
     /// Where it has the runtime put the logs of containers.
     pub pods: PathBuf,
     /// Its root directory, in which volumes are, secrets among them.
     pub kubelet: PathBuf,
 }
 
-impl Default for LogPlaces {
+impl Default for LogDirs {
     fn default() -> Self {
         Self { pods: POD_LOGS.into(), kubelet: ROOT_DIR.into() }
     }
@@ -37,7 +37,7 @@ pub struct Bounds {
     never: Vec<PathBuf>,
 }
 
-impl LogPlaces {
+impl LogDirs {
     /// The same on a machine, as it is seen below `root`.
     pub fn bounds(&self, root: &Root) -> Bounds {
         let below = BELOW.iter().map(Path::new).chain([self.pods.as_path()]);
@@ -76,7 +76,7 @@ mod tests {
     use crate::observe::tests::Temp;
     use std::fs;
 
-    fn text(temp: &Temp, places: &LogPlaces, path: &str) -> io::Result<String> {
+    fn text(temp: &Temp, places: &LogDirs, path: &str) -> io::Result<String> {
         let (file, _) = places.bounds(&temp.root()).open(&temp.path(path))?;
         io::read_to_string(file)
     }
@@ -94,8 +94,8 @@ mod tests {
             temp.write(secret, "hunter2");
             link(secret, &format!("var/log/pods/a/{}.log", i + 2));
         }
-        let own = LogPlaces { kubelet: "/data/kubelet".into(), ..LogPlaces::default() };
-        for places in [LogPlaces::default(), own] {
+        let own = LogDirs { kubelet: "/data/kubelet".into(), ..LogDirs::default() };
+        for places in [LogDirs::default(), own] {
             let text = |n: usize| text(&temp, &places, &format!("var/log/pods/a/{n}.log"));
             assert_eq!((text(0).unwrap(), text(1).unwrap()), ("of cri".into(), "of docker".into()));
             for secret in 2..6 {
@@ -115,10 +115,10 @@ mod tests {
         temp.write("var/lib/kubelet/pods/0.log", "hunter2");
         temp.write("var/log/x", "");
         link("data/pods");
-        assert_eq!(text(&temp, &LogPlaces::default(), "var/log/pods/0.log").unwrap(), "elsewhere");
+        assert_eq!(text(&temp, &LogDirs::default(), "var/log/pods/0.log").unwrap(), "elsewhere");
         link("var/lib/kubelet/pods");
-        assert!(text(&temp, &LogPlaces::default(), "var/log/pods/0.log").is_err());
-        let within = LogPlaces { pods: "/var/lib/kubelet/pods".into(), ..LogPlaces::default() };
+        assert!(text(&temp, &LogDirs::default(), "var/log/pods/0.log").is_err());
+        let within = LogDirs { pods: "/var/lib/kubelet/pods".into(), ..LogDirs::default() };
         assert_eq!(text(&temp, &within, "var/lib/kubelet/pods/0.log").unwrap(), "hunter2", "it was configured");
     }
 }

@@ -21,7 +21,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use bounds::{Bounds, LogPlaces};
+pub use bounds::{Bounds, LogDirs};
 pub use certificate::{base64, to_base64, validity};
 pub use credential::Credential;
 pub use found::{Found, Tried};

@@ -363,7 +363,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Miss> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::discover::LogPlaces;
+    use crate::observe::discover::LogDirs;
     use crate::observe::tests::Temp;
     use std::process::Command;
 
@@ -392,7 +392,7 @@ mod tests {
         link("var/lib/docker/containers/log", "var/log/pods/0.log");
         link("etc/shadow", "var/log/pods/1.log");
         assert!(Command::new("mkfifo").arg(temp.path("var/log/pods/pipe")).status().unwrap().success());
-        let tail = |path: &str, most| temp.root().tail(path, most, LogPlaces::default().bounds(&temp.root()));
+        let tail = |path: &str, most| temp.root().tail(path, most, LogDirs::default().bounds(&temp.root()));
         assert_eq!(tail("/var/log/pods/0.log", 4), Ok((b"6789".to_vec(), true)));
         assert_eq!(tail("/var/log/pods/0.log", 10), Ok((b"0123456789".to_vec(), false)));
         for elsewhere in ["/var/log/pods/1.log", "/etc/shadow", "/var/log/../../etc/shadow"] {

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::failed;
 use crate::decode::cri_log;
 use crate::observation::{ErrorKind, Fact, LogEntry, LogKind, SourceState, Time};
-use crate::observe::discover::{LogPlaces, Miss, Root};
+use crate::observe::discover::{LogDirs, Miss, Root};
 use crate::observe::exit_channel::{ExitUpdate, FailedExit};
 use crate::observe::{Attempt, ObservationSink, SourceFailure};
 
@@ -18,13 +18,13 @@ const TAIL: (u64, usize) = (8 * 1024, 20);
 #[derive(Debug)]
 pub struct LastWords {
     root: Root,
-    places: LogPlaces,
+    places: LogDirs,
     ends: mpsc::Receiver<ExitUpdate>,
 }
 
 impl LastWords {
     /// Reads below `root` what `ends` tells of, where it lies in such places.
-    pub fn new(root: Root, places: LogPlaces, ends: mpsc::Receiver<ExitUpdate>) -> Self {
+    pub fn new(root: Root, places: LogDirs, ends: mpsc::Receiver<ExitUpdate>) -> Self {
         Self { root, places, ends }
     }
 

@@ -1,11 +1,7 @@
 //! Owns which keys are bound to what here and now: the table of keys, or what a configuration makes of it.
 //! It must not let a key mean two things in one place, nor take the last way to quit.
 
-use crate::tui::keys::Action;
-use crate::tui::keys::BINDINGS;
-use crate::tui::keys::Binding;
-use crate::tui::keys::Context;
-use crate::tui::keys::Key;
+use crate::tui::keys::{Action, BINDINGS, Binding, Context, Key};
 
 /// Quits everywhere, whatever is bound.
 const ALWAYS_QUITS: Key = Key::Ctrl('c');

@@ -2,10 +2,8 @@
 //! It must not know a key that the keymap does not.
 
 use crate::tui::help::is_everywhere;
-use crate::tui::keys::Binding;
-use crate::tui::keys::Context;
-use crate::tui::keys::Key;
 use crate::tui::keys::keymap::Keymap;
+use crate::tui::keys::{Binding, Context, Key};
 
 /// What is said before the keys.
 const HEAD: &str = "\

@@ -8,10 +8,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::tui::terminal;
-use crate::tui::terminal::tty;
-use crate::tui::terminal::tty::Unwritten;
+use crate::tui::terminal::tty::{self, Unwritten};
 use crate::tui::terminal::watch::Message;
+use crate::tui::terminal::{self};
 
 /// Frames that may wait: the writer is given one only when it is idle.
 const WAITING: usize = 1;

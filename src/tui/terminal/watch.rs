@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use crate::container_log::LogNews;
+use crate::container_log::LogUpdate;
 use crate::tui::terminal;
 use crate::view::NodeView;
 
@@ -35,7 +35,7 @@ pub enum Message {
     /// The moment that was asked for, and what is shown.
     NodeView(Box<NodeView>, String),
     /// What is new of a log: how often logs were opened and closed until then, and the news.
-    News(u64, Vec<LogNews>),
+    News(u64, Vec<LogUpdate>),
     /// The feed has failed: no moment will ever come any more.
     FeedEnded,
 }

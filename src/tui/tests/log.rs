@@ -1,9 +1,9 @@
-//! Owns the tests of the log's screen: which container, follow and scroll, search, and what is hostile.
+//! Tests of the log screen: container, follow, scroll, search, hostile input.
 
 use super::*;
-use crate::container_log::{Instance, LogAsk, LogLine, LogNews, LogPlace, LogRequest, Rest, Stream};
+use crate::container_log::{Instance, LogCommand, LogLine, LogOrigin, LogRequest, LogUpdate, OlderLines, Stream};
 
-/// A pod of three containers of which the last crashes, and one that is well.
+/// A pod of three containers, the last one in a crash loop, and a healthy pod.
 fn node() -> Node {
     let mut node = Node::new();
     node.pod("shop", "well", None);
@@ -29,9 +29,9 @@ fn opened() -> App {
     app
 }
 
-fn begin(app: &mut App, older: bool) {
-    let place = LogPlace::File("/var/log/pods/shop_web_u-web/app/3.log".into());
-    app.log_news(LogNews::Begin { place, restart: Some(3), older });
+fn begin(app: &mut App, has_older: bool) {
+    let origin = LogOrigin::File("/var/log/pods/shop_web_u-web/app/3.log".into());
+    app.log_news(LogUpdate::Opened { origin, restart: Some(3), has_older });
 }
 
 fn line(text: &str) -> LogLine {
@@ -44,18 +44,18 @@ fn numbered(from: usize, to: usize) -> Vec<LogLine> {
 
 fn asked(app: &mut App) -> Vec<(String, Instance)> {
     let open = |ask| match ask {
-        LogAsk::Open(request) => {
+        LogCommand::Open(request) => {
             let LogRequest { container, instance, .. } = *request;
             (container.to_string(), instance)
         }
-        LogAsk::Older => ("older".into(), Instance::Current),
-        LogAsk::Close => ("close".into(), Instance::Current),
+        LogCommand::Older => ("older".into(), Instance::Current),
+        LogCommand::Close => ("close".into(), Instance::Current),
     };
     app.take_asks().into_iter().map(open).collect()
 }
 
 #[test]
-fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_closed_screen() {
+fn the_failing_container_is_first_and_a_closed_screen_reads_nothing() {
     use Instance::{Current, Previous};
     let mut app = opened();
     assert_eq!(asked(&mut app), [("app".to_owned(), Current)]);
@@ -64,15 +64,15 @@ fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_cl
     assert_eq!(asked(&mut app), [("app".to_owned(), Previous)]);
     keys(&mut app, "vcccCv");
     let chosen = [("app", Current), ("setup", Current), ("proxy", Current), ("app", Current), ("proxy", Current)];
-    assert_eq!(asked(&mut app), chosen.map(|(name, run)| (name.to_owned(), run)), "proxy was never started again");
-    assert!(shows(&app.draw(80, 24), "no run before this one is known"));
+    assert_eq!(asked(&mut app), chosen.map(|(name, run)| (name.to_owned(), run)), "proxy has no restart");
+    assert!(shows(&app.draw(80, 24), "no previous run known"));
     key(&mut app, KeyCode::Esc);
     assert_eq!((asked(&mut app), app.context()), (vec![("close".to_owned(), Current)], Context::List));
     keys(&mut app, "\n");
     key(&mut app, KeyCode::Enter);
     keys(&mut app, "l");
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.context(), Context::Pod, "back to where it was opened");
+    assert_eq!(app.context(), Context::Pod, "back to the pane that opened it");
     keys(&mut app, "l3");
     let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
     assert_eq!(asks, ["app", "close", "app", "close"]);
@@ -94,19 +94,19 @@ fn the_container_that_is_the_trouble_comes_first_and_nothing_is_read_behind_a_cl
     keys(&mut app, "L:log well");
     key(&mut app, KeyCode::Enter);
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.context(), Context::List, "where the first was opened");
+    assert_eq!(app.context(), Context::List, "the pane that opened the first log");
 }
 
 #[test]
-fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
+fn scrolling_up_stops_following_and_the_end_resumes_it() {
     let mut app = opened();
     begin(&mut app, true);
-    app.log_news(LogNews::Lines(numbered(0, 200)));
+    app.log_news(LogUpdate::Lines(numbered(0, 200)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "container app 3 of 3"));
     assert!(shows(&drawn, "current run, restart 3") && shows(&drawn, "/var/log/pods/shop_web_u-web/app/3.log"));
     keys(&mut app, "k");
-    app.log_news(LogNews::Lines(numbered(200, 205)));
+    app.log_news(LogUpdate::Lines(numbered(200, 205)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "5 new lines below") && !shows(&drawn, "line 204"), "{:?}", lines(&drawn));
     assert!(shows(&drawn, "line 198"));
@@ -117,33 +117,36 @@ fn it_follows_until_one_scrolls_up_and_again_from_the_end() {
     assert_eq!(asked(&mut app)[0].0, "older");
     keys(&mut app, "jkg");
     assert!(asked(&mut app).is_empty(), "once");
-    app.log_news(LogNews::Older { lines: (0..90).map(|i| line(&format!("older {i}"))).collect(), rest: Rest::None });
+    app.log_news(LogUpdate::Older {
+        lines: (0..90).map(|i| line(&format!("older {i}"))).collect(),
+        remaining: OlderLines::None,
+    });
     let drawn = app.draw(80, 24);
-    assert!(shows(&drawn, "line 0 ") && !shows(&drawn, "older lines"), "one stays where one was");
+    assert!(shows(&drawn, "line 0 ") && !shows(&drawn, "older lines"), "the cursor stays");
     keys(&mut app, "k");
     assert!(shows(&app.draw(80, 24), "older 89"));
     keys(&mut app, "G");
-    app.log_news(LogNews::Lines(numbered(205, 206)));
+    app.log_news(LogUpdate::Lines(numbered(205, 206)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "FOLLOW") && shows(&drawn, "line 205"));
     keys(&mut app, "f");
-    app.log_news(LogNews::Lines(numbered(206, 207)));
+    app.log_news(LogUpdate::Lines(numbered(206, 207)));
     assert!(!shows(&app.draw(80, 24), "line 206"));
     keys(&mut app, "p");
-    assert!(!app.reads_log(), "a picture that is kept still takes nothing in");
+    assert!(!app.reads_log(), "a paused screen takes no updates");
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "L");
-    assert!(app.reads_log(), "nothing is shown yet");
+    assert!(app.reads_log(), "the screen is still empty");
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 2)));
+    app.log_news(LogUpdate::Lines(numbered(0, 2)));
     assert!(!app.reads_log() && shows(&app.draw(80, 24), "line 1"));
 }
 
 #[test]
-fn a_search_goes_to_the_last_match_and_round() {
+fn a_search_selects_the_last_match_and_continues_cyclically() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
+    app.log_news(LogUpdate::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
     app.draw(80, 24);
     keys(&mut app, "/error");
     key(&mut app, KeyCode::Enter);
@@ -152,32 +155,32 @@ fn a_search_goes_to_the_last_match_and_round() {
     let y = (0..24).find(|y| lines(&drawn)[*y as usize].contains("three error")).unwrap();
     let reversed = |x: u16| drawn[(x, y)].modifier.contains(ratatui::style::Modifier::REVERSED);
     let marked: String = (0..80).filter(|x| reversed(*x)).map(|x| drawn[(x, y)].symbol().to_owned()).collect();
-    assert_eq!(marked, "errorerror", "both, and no more");
-    assert!(lines(&drawn).iter().any(|l| l.starts_with('*') && l.contains("one ERROR")), "not by colour alone");
+    assert_eq!(marked, "errorerror", "both matches only");
+    assert!(lines(&drawn).iter().any(|l| l.starts_with('*') && l.contains("one ERROR")), "color is not the only mark");
     keys(&mut app, "n");
     let drawn = app.draw(80, 24);
-    assert!(shows(&drawn, "1 of 2 lines") && shows(&drawn, "from the top again"));
+    assert!(shows(&drawn, "1 of 2 lines") && shows(&drawn, "continued from the top"));
     keys(&mut app, "N");
     assert!(shows(&app.draw(80, 24), "2 of 2 lines"));
-    app.log_news(LogNews::Lines(vec![line("an error again")]));
-    assert!(shows(&app.draw(80, 24), "2 of 3 lines"), "what comes is searched too");
+    app.log_news(LogUpdate::Lines(vec![line("an error again")]));
+    assert!(shows(&app.draw(80, 24), "2 of 3 lines"), "new lines are searched too");
     keys(&mut app, "y");
     app.draw(80, 24);
     assert_eq!(app.take_copied().as_deref(), Some("three error error"));
     key(&mut app, KeyCode::Esc);
     assert!(!shows(&app.draw(80, 24), "search error") && app.context() == Context::Log);
     keys(&mut app, "n");
-    assert!(shows(&app.draw(80, 24), "nothing is searched for"));
+    assert!(shows(&app.draw(80, 24), "no search: press / to search"));
     keys(&mut app, "/Error");
     assert!(shows(&app.draw(80, 24), "0 lines"), "{:?}", lines(&app.draw(80, 24)));
 }
 
 #[test]
-fn long_lines_are_broken_or_cut_and_every_row_can_be_reached() {
+fn long_lines_are_wrapped_or_cut_and_every_row_is_reachable() {
     let mut app = opened();
     begin(&mut app, false);
     let long: String = (0..400).map(|i| format!("<{i:04}>")).collect();
-    app.log_news(LogNews::Lines(vec![line("before"), line(&long), line("behind")]));
+    app.log_news(LogUpdate::Lines(vec![line("before"), line(&long), line("behind")]));
     let mut seen = String::new();
     keys(&mut app, "g");
     for _ in 0..60 {
@@ -196,11 +199,11 @@ fn long_lines_are_broken_or_cut_and_every_row_can_be_reached() {
 }
 
 #[test]
-fn pages_leave_no_line_out() {
+fn paging_skips_no_line() {
     let mut app = opened();
     begin(&mut app, false);
     let long = |i: usize| line(&format!("<{i:03}>{}", "z".repeat(if i < 60 { 10 } else { i * 3 })));
-    app.log_news(LogNews::Lines((0..150).map(long).collect()));
+    app.log_news(LogUpdate::Lines((0..150).map(long).collect()));
     for (end, page) in [("g", KeyCode::PageDown), ("G", KeyCode::PageUp)] {
         keys(&mut app, end);
         let mut seen = String::new();
@@ -214,10 +217,10 @@ fn pages_leave_no_line_out() {
 }
 
 #[test]
-fn what_is_cut_left_out_or_cannot_be_read_is_said() {
+fn dropped_skipped_and_unreadable_lines_are_reported() {
     let mut app = opened();
     assert!(shows(&app.draw(80, 24), "reading"));
-    app.log_news(LogNews::Nowhere(vec![
+    app.log_news(LogUpdate::Unavailable(vec![
         "/var/log/pods: permission denied: run as root".into(),
         "get pods/log: 403".into(),
     ]));
@@ -229,43 +232,43 @@ fn what_is_cut_left_out_or_cannot_be_read_is_said() {
     app.draw(80, 24);
     assert_eq!(app.take_copied().as_deref(), Some("kubectl logs -n shop web -c app"));
     begin(&mut app, false);
-    assert!(shows(&app.draw(80, 24), "nothing was written yet"));
-    app.log_news(LogNews::Skipped { lines: 1234, bytes: 0 });
-    app.log_news(LogNews::Lines(numbered(0, 3)));
-    app.log_news(LogNews::Restarted { restart: Some(4), place: LogPlace::File("/x/4.log".into()) });
+    assert!(shows(&app.draw(80, 24), "no output yet"));
+    app.log_news(LogUpdate::Skipped { lines: 1234, bytes: 0 });
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    app.log_news(LogUpdate::Restarted { restart: Some(4), origin: LogOrigin::File("/x/4.log".into()) });
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "-- 1234 lines left out") && shows(&drawn, "-- container restarted (restart 4)"));
     assert!(shows(&drawn, "current run, restart 4") && shows(&drawn, "/x/4.log"));
-    app.log_news(LogNews::Lines(numbered(0, 12_000)));
+    app.log_news(LogUpdate::Lines(numbered(0, 12_000)));
     let drawn = app.draw(80, 24);
-    assert!(shows(&drawn, "older lines left out: 10000 lines") && shows(&drawn, "line 11999"));
+    assert!(shows(&drawn, "older lines dropped (limit 10000 lines, 4 MiB)") && shows(&drawn, "line 11999"));
     app.show(Node::new().moment(), "live");
-    assert!(shows(&app.draw(80, 24), "the pod is gone") && shows(&app.draw(80, 24), "line 11999"));
+    assert!(shows(&app.draw(80, 24), "pod deleted") && shows(&app.draw(80, 24), "line 11999"));
 }
 
 #[test]
-fn a_log_that_breaks_or_ends_does_not_say_that_it_is_followed() {
+fn a_broken_or_closed_log_is_not_marked_as_followed() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 3)));
-    app.log_news(LogNews::Nowhere(vec!["no answer from the file system".into(), "no kubelet".into()]));
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    app.log_news(LogUpdate::Unavailable(vec!["no answer from the file system".into(), "no kubelet".into()]));
     let drawn = app.draw(160, 24);
-    assert!(shows(&drawn, "line 2") && shows(&drawn, "no answer from the file system; no kubelet; it is tried again"));
-    assert!(!shows(&drawn, "FOLLOW") && shows(&drawn, "app 3 of 3") && shows(&drawn, "cannot be read any more"));
+    assert!(shows(&drawn, "line 2") && shows(&drawn, "no answer from the file system; no kubelet; retrying"));
+    assert!(!shows(&drawn, "FOLLOW") && shows(&drawn, "app 3 of 3") && shows(&drawn, "no longer readable"));
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(numbered(0, 3)));
-    assert!(shows(&app.draw(160, 24), "FOLLOW"), "it is read again");
-    app.log_news(LogNews::Over("the container is gone".into()));
+    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    assert!(shows(&app.draw(160, 24), "FOLLOW"), "readable again");
+    app.log_news(LogUpdate::Closed("the container is gone".into()));
     let drawn = app.draw(160, 24);
-    assert!(shows(&drawn, "-- the container is gone") && shows(&drawn, "nothing more comes"));
+    assert!(shows(&drawn, "-- the container is gone") && shows(&drawn, "log closed"));
     assert!(!shows(&drawn, "FOLLOW"));
 }
 
 #[test]
-fn keys_that_come_before_a_frame_are_no_danger() {
+fn keys_before_the_first_frame_are_safe() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
+    app.log_news(LogUpdate::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
     app.draw(80, 24);
     keys(&mut app, "Gjjkkkkjj");
     app.draw(80, 24);
@@ -274,17 +277,17 @@ fn keys_that_come_before_a_frame_are_no_danger() {
 }
 
 #[test]
-fn no_log_is_too_hostile_and_no_size_too_small() {
+fn hostile_lines_draw_at_every_size() {
     let mut node = hostile();
     for presses in ["L", "L/x", "Lg", "Lgw", "Lwt", "Lk/\u{202e}"] {
         let mut app = app(false);
         app.show(node.moment(), HOSTILE);
         keys(&mut app, presses);
-        app.log_news(LogNews::Begin { place: LogPlace::File(HOSTILE.into()), restart: None, older: true });
+        app.log_news(LogUpdate::Opened { origin: LogOrigin::File(HOSTILE.into()), restart: None, has_older: true });
         let lines: Vec<LogLine> = (0..30).map(|i| line(&HOSTILE.repeat(i))).collect();
-        app.log_news(LogNews::Lines(lines.clone()));
-        app.log_news(LogNews::Said(HOSTILE.into()));
-        app.log_news(LogNews::Older { lines, rest: Rest::More });
+        app.log_news(LogUpdate::Lines(lines.clone()));
+        app.log_news(LogUpdate::Notice(HOSTILE.into()));
+        app.log_news(LogUpdate::Older { lines, remaining: OlderLines::Available });
         for width in (1..=100).step_by(3).chain([160]) {
             for height in (1..=40).step_by(2) {
                 let drawn = app.draw(width, height);
@@ -294,20 +297,20 @@ fn no_log_is_too_hostile_and_no_size_too_small() {
         }
         key(&mut app, KeyCode::PageUp);
         key(&mut app, KeyCode::PageDown);
-        app.log_news(LogNews::Nowhere(vec![HOSTILE.into()]));
+        app.log_news(LogUpdate::Unavailable(vec![HOSTILE.into()]));
         app.draw(80, 24);
     }
 }
 
 #[test]
-fn credentials_are_shown_while_they_are_wished_for() {
+fn credentials_are_visible_only_while_switched_on() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogNews::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
+    app.log_news(LogUpdate::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
     assert!(shows(&app.draw(80, 24), "postgres://app:[redacted]@db/x"));
     keys(&mut app, "x");
     assert!(shows(&app.draw(80, 24), "postgres://app:hunter2@db/x"));
-    assert!(!app.view.line.clone().unwrap().contains("hunter2"), "what is copied has none");
+    assert!(!app.view.line.clone().unwrap().contains("hunter2"), "the copied text has none");
     keys(&mut app, "x");
     assert!(!shows(&app.draw(80, 24), "hunter2"));
 }

@@ -8,17 +8,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::App;
-use crate::tui::app::Typing;
-use crate::tui::keys::Action;
-use crate::tui::keys::Binding;
-use crate::tui::keys::Context;
-use crate::tui::keys::Key;
+use crate::tui::app::{App, Typing};
+use crate::tui::keys::{Action, Binding, Context, Key};
 use crate::tui::palette;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::width;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, width};
 use crate::tui::widgets::tabs;
 
 /// Draws the line.

@@ -10,11 +10,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_right;
-use crate::tui::widgets::cells::width;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, put_right, width};
 use crate::view::clock;
 
 /// The conditions that are wrong, one a line.

@@ -3,12 +3,8 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::cut;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{cut, fit, width, wrap};
 
 /// Gap between two cells of a table.
 const GAP: usize = 2;

@@ -12,10 +12,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::diagnose::Todo;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{width, wrap};
 use crate::tui::widgets::chosen_step::MARK;
 
 /// Numbered steps, of which one is marked.

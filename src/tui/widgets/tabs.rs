@@ -9,8 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::panes::Pane;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::put;
 
 /// Width from which every tab has its name.

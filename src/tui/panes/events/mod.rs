@@ -17,18 +17,9 @@ use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::one_line;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::cut;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::pod_name;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_right;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::scroll::Cursor;
-use crate::tui::widgets::scroll::Rows;
-use crate::tui::widgets::scroll::View;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{cut, fit, pod_name, put, put_right, width, wrap};
+use crate::tui::widgets::scroll::{Cursor, Rows, View};
 use crate::view::{EventLine, clock};
 
 /// Lines above the rows.

@@ -3,13 +3,8 @@
 
 use ratatui::text::Line;
 
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::number;
-use crate::tui::widgets::sections::table;
-use crate::tui::widgets::sections::text;
-use crate::tui::widgets::sections::title;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::sections::{nothing, number, table, text, title};
 use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
 
 /// The section.

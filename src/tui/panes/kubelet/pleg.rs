@@ -6,11 +6,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::sections::bar;
-use crate::tui::widgets::sections::said;
-use crate::tui::widgets::sections::title;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::sections::{bar, said, title};
 use crate::tui::widgets::sparkline::sparkline;
 use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
 

@@ -3,13 +3,9 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::said;
-use crate::tui::widgets::sections::title;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{fit, width};
+use crate::tui::widgets::sections::{nothing, said, title};
 use crate::view::{KubeletView, SettingLine};
 
 /// The section.

@@ -6,17 +6,9 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::number;
-use crate::tui::widgets::sections::said;
-use crate::tui::widgets::sections::table;
-use crate::tui::widgets::sections::text;
-use crate::tui::widgets::sections::title;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{fit, width, wrap};
+use crate::tui::widgets::sections::{nothing, number, said, table, text, title};
 use crate::view::{ChannelHealth, KubeletView, LoopChannel, milliseconds, quantile};
 
 /// Feeds of the loop.

@@ -1,9 +1,8 @@
-//! Owns how a log is drawn: what it is and where it comes from, then the lines that are seen and no others.
-//! It must not lay out a line that is not seen, nor mark anything by colour alone.
+//! Draws the log screen: a header, then the visible lines only. Color is never the only mark.
 //!
 //! ```text
 //! shop/web-6d4cf56db6-x2xkq  container web 2 of 3  Running  current run, restart 3  FOLLOW
-//! /var/log/pods/shop_web-…/web/3.log  since 2026-03-02 10:00:02  older lines left out  search error · 3 of 17
+//! /var/log/pods/shop_web-…/web/3.log  since 2026-03-02 10:00:02  older lines dropped  search error · 3 of 17
 //!  10:00:02   GET /healthz 200
 //! *10:00:03 E error: no such table
 //! ▸10:00:04   GET / 500
@@ -13,31 +12,22 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use unicode_segmentation::UnicodeSegmentation;
 
-use crate::container_log::{Instance, LogPlace, MOST, Stream};
-use crate::tui::panes::log::LogPane;
-use crate::tui::panes::log::Older;
-use crate::tui::panes::log::lines::Held;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::cut;
-use crate::tui::widgets::cells::cut_middle;
-use crate::tui::widgets::cells::flow;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_line;
-use crate::tui::widgets::cells::width;
+use crate::container_log::{Instance, LogOrigin, MAX_LOG_BYTES, MAX_LOG_LINES, Stream};
+use crate::tui::panes::log::lines::{DisplayLine, wrapped_rows};
+use crate::tui::panes::log::{LogPane, Older};
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{cut, cut_middle, flow, put, put_line, width};
 use crate::tui::widgets::scroll::View;
-use crate::tui::widgets::steps::folded;
-use crate::tui::widgets::steps::hung;
+use crate::tui::widgets::steps::{folded, hung};
 use crate::view::clock;
 
-/// Cells of the mark, of the time, of the stream.
+/// Width in cells of the columns before the text: mark, time, stream.
 const MARK: u16 = 1;
 const TIME: u16 = 9;
 const STREAM: u16 = 2;
 
-/// Draws the pane; brings what was scrolled too far back.
+/// Draws the pane and limits its scroll position.
 pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut LogPane, theme: &Theme) -> View {
     let head = head(pane, usize::from(area.width), theme);
     for (row, line) in (0..area.height).zip(&head) {
@@ -47,26 +37,26 @@ pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut LogPane, theme: &Theme) 
     let body = Rect { y: area.y + used, height: area.height - used, ..area };
     let page = usize::from(body.height).max(1);
     if pane.lines.is_empty() {
-        return nothing(buffer, body, pane, theme);
+        return draw_empty(buffer, body, pane, theme);
     }
     let gutter = MARK + if pane.times { TIME } else { 0 } + STREAM;
     let cells = usize::from(body.width.saturating_sub(gutter)).max(1);
-    place(pane, page, cells);
+    set_top(pane, page, cells);
     let (mut y, mut number, mut skip) = (body.y, pane.top.0, pane.top.1);
-    let mut seen = (number, number);
+    let mut visible = (number, number);
     while y < body.bottom() {
         let Some(line) = pane.lines.get(number) else { break };
-        seen.1 = number;
-        let rows = rows(line.text(), cells, pane.wrap);
+        visible.1 = number;
+        let rows = wrapped_rows(line.text(), cells, pane.wrap);
         for (i, row) in rows.iter().enumerate().skip(skip) {
             if y >= body.bottom() {
                 break;
             }
             let x = body.x + gutter;
             if i == 0 {
-                gutter_of(buffer, Rect { y, height: 1, ..body }, pane, number, line, theme);
+                draw_gutter(buffer, Rect { y, height: 1, ..body }, pane, number, line, theme);
             }
-            text(
+            draw_text(
                 buffer,
                 Rect { x, y, width: body.right().saturating_sub(x), height: 1 },
                 pane,
@@ -79,17 +69,18 @@ pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut LogPane, theme: &Theme) 
         (number, skip) = (number + 1, 0);
     }
     let of = |number: i64| usize::try_from(number - pane.lines.first()).unwrap_or(0) + 1;
-    let position =
-        (of(seen.0) > 1 || of(seen.1) < pane.lines.len()).then(|| (of(seen.0), of(seen.1), pane.lines.len()));
+    let position = (of(visible.0) > 1 || of(visible.1) < pane.lines.len())
+        .then(|| (of(visible.0), of(visible.1), pane.lines.len()));
     let line = pane.lines.safe(pane.cursor).map(str::to_owned);
     View { page, position, rows: None, line }
 }
 
-/// Decides which line is the first that is seen, looking at no more than fit.
-fn place(pane: &mut LogPane, page: usize, cells: usize) {
+/// Sets the first visible line; the cost depends on the screen size alone.
+fn set_top(pane: &mut LogPane, page: usize, cells: usize) {
     let wrap = pane.wrap;
     pane.cells = cells;
-    let count = |pane: &LogPane, number: i64| pane.lines.get(number).map_or(1, |l| rows(l.text(), cells, wrap).len());
+    let count =
+        |pane: &LogPane, number: i64| pane.lines.get(number).map_or(1, |l| wrapped_rows(l.text(), cells, wrap).len());
     if pane.follow {
         pane.cursor = pane.lines.last();
     }
@@ -104,15 +95,15 @@ fn place(pane: &mut LogPane, page: usize, cells: usize) {
         return;
     }
     pane.inside = 0;
-    // The last line may stand no higher than at the end of the screen, and neither may the one that is stood on.
-    let lowest = back_from(pane, pane.lines.last(), page, &count);
-    let with_cursor = back_from(pane, pane.cursor, page, &count);
+    // The newest line is never above the last row of the screen; the selected line is always visible.
+    let lowest = top_for_bottom(pane, pane.lines.last(), page, &count);
+    let with_cursor = top_for_bottom(pane, pane.cursor, page, &count);
     let first = (pane.lines.first(), 0);
     pane.top = pane.top.max(first).max(with_cursor).min((pane.cursor, 0)).min(lowest);
 }
 
-/// The first line, and the rows of it that are not seen, where the line of that number ends the screen.
-fn back_from(pane: &LogPane, number: i64, page: usize, count: &impl Fn(&LogPane, i64) -> usize) -> (i64, usize) {
+/// The first visible line, and how many of its rows are above the screen, with line `number` at the bottom.
+fn top_for_bottom(pane: &LogPane, number: i64, page: usize, count: &impl Fn(&LogPane, i64) -> usize) -> (i64, usize) {
     let (mut number, mut room) = (number, page);
     loop {
         let rows = count(pane, number);
@@ -126,25 +117,7 @@ fn back_from(pane: &LogPane, number: i64, page: usize, count: &impl Fn(&LogPane,
     }
 }
 
-/// A text as rows: places in it. At least one; one that is not broken is one that is cut.
-pub(super) fn rows(text: &str, cells: usize, wrap: bool) -> Vec<std::ops::Range<usize>> {
-    if !wrap || text.len() <= cells {
-        return std::iter::once(0..text.len()).collect();
-    }
-    let (mut rows, mut begin, mut used) = (Vec::new(), 0, 0);
-    for (at, grapheme) in text.grapheme_indices(true) {
-        let need = width(grapheme);
-        if used + need > cells && used > 0 {
-            rows.push(begin..at);
-            (begin, used) = (at, 0);
-        }
-        used += need;
-    }
-    rows.push(begin..text.len());
-    rows
-}
-
-fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line: &Held, theme: &Theme) {
+fn draw_gutter(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line: &DisplayLine, theme: &Theme) {
     let found = pane.lines.found(number).1.is_some();
     let (mark, role) = match (number == pane.cursor && !pane.follow, found) {
         (true, _) => ("▸", Role::Heading),
@@ -152,7 +125,7 @@ fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line:
         (false, false) => (" ", Role::Plain),
     };
     put(buffer, area.x, area.y, area.right(), mark, theme.style(role));
-    let Held::Line { at, stream, .. } = line else { return };
+    let DisplayLine::Output { at, stream, .. } = line else { return };
     let mut x = area.x + MARK;
     if pane.times {
         let time = at.map(clock).unwrap_or_default();
@@ -164,21 +137,28 @@ fn gutter_of(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, line:
     }
 }
 
-fn text(buffer: &mut Buffer, area: Rect, pane: &LogPane, line: &Held, row: std::ops::Range<usize>, theme: &Theme) {
+fn draw_text(
+    buffer: &mut Buffer,
+    area: Rect,
+    pane: &LogPane,
+    line: &DisplayLine,
+    row: std::ops::Range<usize>,
+    theme: &Theme,
+) {
     let all = line.text();
-    if matches!(line, Held::Mark(_)) {
+    if matches!(line, DisplayLine::Notice(_)) {
         put(buffer, area.x, area.y, area.right(), all.get(row).unwrap_or_default(), theme.style(Role::Active));
         return;
     }
     let shown = all.get(row.clone()).unwrap_or_default();
     if !pane.wrap && width(shown) > usize::from(area.width) {
-        // What is found behind the cut is not seen; the mark of its line is.
+        // A match in the part that is cut off shows in the mark of the line only.
         let cut = cut(shown, usize::from(area.width));
         put(buffer, area.x, area.y, area.right(), &cut, theme.style(Role::Plain));
         return;
     }
     let (mut x, mut at) = (area.x, row.start);
-    for place in pane.lines.words().places(all) {
+    for place in pane.lines.term().ranges(all) {
         let (begin, end) = (place.start.clamp(at, row.end.max(at)), place.end.min(row.end));
         if end <= begin {
             continue;
@@ -208,32 +188,34 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
         Instance::Previous => format!("previous run{restart}"),
     }));
     if pane.gone {
-        first.push(Span::styled("the pod is gone", theme.style(Role::Slow)));
+        first.push(Span::styled("pod deleted", theme.style(Role::Slow)));
     }
-    first.push(match (pane.follow, pane.fresh) {
+    first.push(match (pane.follow, pane.unseen) {
         _ if pane.lines.is_empty() => Span::raw(""),
-        _ if pane.over => muted("nothing more comes".into()),
-        _ if !pane.nowhere.is_empty() => Span::styled("cannot be read any more", theme.style(Role::Slow)),
-        // It has ended: nothing more comes.
+        _ if pane.closed => muted("log closed".into()),
+        _ if !pane.unavailable.is_empty() => Span::styled("no longer readable", theme.style(Role::Slow)),
+        // A previous run writes no more lines.
         (true, _) if pane.instance == Instance::Previous => Span::raw(""),
         (true, _) => Span::styled("FOLLOW", theme.style(Role::Good)),
         (false, 0) => muted("follow off".into()),
         (false, 1) => Span::styled("1 new line below", theme.style(Role::Active)),
-        (false, fresh) => Span::styled(format!("{fresh} new lines below"), theme.style(Role::Active)),
+        (false, unseen) => Span::styled(format!("{unseen} new lines below"), theme.style(Role::Active)),
     });
     let mut second = Vec::new();
-    if let Some(place) = &pane.place {
-        second.push(muted(match place {
-            LogPlace::File(path) => cut_middle(&path.one_line(), cells).into_owned(),
-            LogPlace::Api(server) => format!("API server {}", server.one_line()),
-            LogPlace::Kubelet(server) => format!("kubelet {}", server.one_line()),
-            LogPlace::Recording => "all that the recording has".into(),
+    if let Some(origin) = &pane.origin {
+        second.push(muted(match origin {
+            LogOrigin::File(path) => cut_middle(&path.one_line(), cells).into_owned(),
+            LogOrigin::Api(server) => format!("API server {}", server.one_line()),
+            LogOrigin::Kubelet(server) => format!("kubelet {}", server.one_line()),
+            LogOrigin::Recording => "lines in the recording".into(),
         }));
         second.extend(pane.lines.since().map(|at| Span::raw(format!("since {}", at.format("%Y-%m-%d %H:%M:%S")))));
         second.push(Span::raw(match pane.older {
-            _ if pane.lines.cut => format!("older lines left out: {} lines or {} MiB are held", MOST.0, MOST.1 >> 20),
-            Older::Some => "older lines above: scroll up".into(),
-            Older::Asked => "reading older lines".into(),
+            _ if pane.lines.is_truncated() => {
+                format!("older lines dropped (limit {} lines, {} MiB)", MAX_LOG_LINES, MAX_LOG_BYTES >> 20)
+            }
+            Older::Available => "older lines above: scroll up".into(),
+            Older::Requested => "reading older lines".into(),
             Older::None => String::new(),
         }));
     }
@@ -248,20 +230,20 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     head
 }
 
-/// There is no line: why, and how the log is had elsewhere.
-fn nothing(buffer: &mut Buffer, area: Rect, pane: &LogPane, theme: &Theme) -> View {
+/// Draws why there are no lines, and the commands that print the log.
+fn draw_empty(buffer: &mut Buffer, area: Rect, pane: &LogPane, theme: &Theme) -> View {
     let cells = usize::from(area.width).saturating_sub(2).max(1);
     let commands = pane.commands();
     let mut lines = Vec::new();
-    if pane.nowhere.is_empty() {
-        let text = if pane.place.is_some() { "nothing was written yet" } else { "reading" };
+    if pane.unavailable.is_empty() {
+        let text = if pane.origin.is_some() { "no output yet" } else { "reading" };
         lines.push(Line::styled(format!(" {text}"), theme.style(Role::Muted)));
     } else {
-        lines.push(Line::styled(" This log cannot be read from here:", theme.style(Role::Heading)));
-        for why in &pane.nowhere {
+        lines.push(Line::styled(" Log not available:", theme.style(Role::Heading)));
+        for why in &pane.unavailable {
             lines.extend(hung(" - ", &why.one_line(), Role::Plain, cells, theme));
         }
-        lines.push(Line::styled(" It can be had with:", theme.style(Role::Heading)));
+        lines.push(Line::styled(" Get it with:", theme.style(Role::Heading)));
         for command in &commands {
             let rows = folded(command, cells.saturating_sub(2));
             lines.extend(rows.into_iter().map(|row| Line::styled(format!("   {row}"), theme.style(Role::Key))));
@@ -270,6 +252,6 @@ fn nothing(buffer: &mut Buffer, area: Rect, pane: &LogPane, theme: &Theme) -> Vi
     for (row, line) in (0..area.height).zip(&lines) {
         put_line(buffer, area, row, line);
     }
-    let line = commands.into_iter().next().filter(|_| !pane.nowhere.is_empty());
+    let line = commands.into_iter().next().filter(|_| !pane.unavailable.is_empty());
     View { page: usize::from(area.height).max(1), position: None, rows: None, line }
 }

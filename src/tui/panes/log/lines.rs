@@ -1,153 +1,150 @@
-//! Owns the lines of a log that are held to be shown: bounded, numbered so that a number stays with its line, and searched.
-//! It must not keep a line once the log is closed.
+//! The lines of the open log: bounded, numbered and searchable. They are dropped when the log is closed.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::container_log::{LogLine, MOST, Stream};
-use crate::observation::Time;
+use unicode_segmentation::UnicodeSegmentation;
 
-/// A line that is held.
+use crate::container_log::{BufferedLine, LogBuffer, LogLine, Stream};
+use crate::observation::Time;
+use crate::tui::widgets::cells::width;
+
+/// One line on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
-    /// Written by the container.
-    Line {
-        /// When.
+pub enum DisplayLine {
+    /// A line that the container wrote.
+    Output {
+        /// When the runtime read it.
         at: Option<Time>,
-        /// By which stream.
+        /// Standard output or standard error.
         stream: Stream,
-        /// Its text as it is shown; tabs are spaces.
+        /// The text on the screen; tabs are spaces.
         text: Box<str>,
-        /// The same with its credentials while those are hidden, without them while they are shown; None where it has none.
+        /// The text with credentials while they are hidden, without them while they are shown; None without credentials.
         other: Option<Box<str>>,
     },
-    /// Said by the program about what stands before and behind it.
-    Mark(Box<str>),
+    /// A notice of kpodtrace between two lines.
+    Notice(Box<str>),
 }
 
-impl Held {
-    /// Its text.
+impl DisplayLine {
+    /// The text on the screen.
     pub fn text(&self) -> &str {
         match self {
-            Held::Line { text, .. } | Held::Mark(text) => text,
-        }
-    }
-
-    /// Bytes that it takes.
-    fn size(&self) -> usize {
-        match self {
-            Held::Line { text, other, .. } => text.len() + other.as_ref().map_or(0, |other| other.len()),
-            Held::Mark(text) => text.len(),
+            DisplayLine::Output { text, .. } | DisplayLine::Notice(text) => text,
         }
     }
 
     fn swap(&mut self) {
-        if let Held::Line { text, other: Some(other), .. } = self {
+        if let DisplayLine::Output { text, other: Some(other), .. } = self {
             std::mem::swap(text, other);
         }
     }
 }
 
-impl From<LogLine> for Held {
+impl BufferedLine for DisplayLine {
+    fn size(&self) -> usize {
+        match self {
+            DisplayLine::Output { text, other, .. } => text.len() + other.as_ref().map_or(0, |other| other.len()),
+            DisplayLine::Notice(text) => text.len(),
+        }
+    }
+}
+
+impl From<LogLine> for DisplayLine {
     fn from(line: LogLine) -> Self {
         let flat = |text: &str| Box::from(text.replace('\t', "    ").replace('\n', " "));
         let other = line.text.is_redacted().then(|| flat(line.text.unredacted()));
-        Held::Line { at: line.at, stream: line.stream, text: flat(&line.text), other }
+        DisplayLine::Output { at: line.at, stream: line.stream, text: flat(&line.text), other }
     }
 }
 
-/// The lines.
+/// The lines of a log, numbered and searchable.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
-    held: VecDeque<Held>,
-    /// Number of the first; older lines have lower ones.
+pub struct SearchableLines {
+    buffer: LogBuffer<DisplayLine>,
+    /// Number of the oldest line; a line keeps its number, so older lines have lower ones.
     first: i64,
-    bytes: usize,
-    /// Older lines were left out to make room, or found none.
-    pub cut: bool,
-    /// Credentials are shown.
+    /// Credentials are visible.
     secrets: bool,
-    words: Words,
-    /// Numbers of the lines that have the words.
+    term: SearchTerm,
+    /// Numbers of the lines that match.
     matches: VecDeque<i64>,
 }
 
-impl Lines {
+impl SearchableLines {
     /// How many.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.buffer.len()
     }
 
-    /// None.
+    /// True without lines.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.buffer.is_empty()
     }
 
-    /// Number of the first.
+    /// True when older lines were dropped, or are not available.
+    pub fn is_truncated(&self) -> bool {
+        self.buffer.is_truncated()
+    }
+
+    /// Records that older lines are not available.
+    pub fn set_truncated(&mut self) {
+        self.buffer.set_truncated();
+    }
+
+    /// Number of the oldest line.
     pub fn first(&self) -> i64 {
         self.first
     }
 
-    /// Number of the last, or of the first where there is none.
+    /// Number of the newest line; [`Self::first`] without lines.
     pub fn last(&self) -> i64 {
-        (self.first + self.held.len() as i64 - 1).max(self.first)
+        (self.first + self.buffer.len() as i64 - 1).max(self.first)
     }
 
     /// The line of that number.
-    pub fn get(&self, number: i64) -> Option<&Held> {
-        self.held.get(usize::try_from(number - self.first).ok()?)
+    pub fn get(&self, number: i64) -> Option<&DisplayLine> {
+        self.buffer.get(usize::try_from(number - self.first).ok()?)
     }
 
-    /// When the first was written.
+    /// Time of the oldest line that has one.
     pub fn since(&self) -> Option<Time> {
-        self.held.iter().find_map(|line| match line {
-            Held::Line { at, .. } => *at,
-            Held::Mark(_) => None,
+        self.buffer.iter().find_map(|line| match line {
+            DisplayLine::Output { at, .. } => *at,
+            DisplayLine::Notice(_) => None,
         })
     }
 
-    /// Puts a line behind the last; the first make room.
-    pub fn push(&mut self, mut line: Held) {
+    /// Appends a line; the oldest ones are dropped while there are too many.
+    pub fn push(&mut self, mut line: DisplayLine) {
         if self.secrets {
             line.swap();
         }
-        self.bytes += line.size();
-        let matches = self.words.are_in(&line);
-        self.held.push_back(line);
-        if matches {
-            self.matches.push_back(self.last());
+        let number = self.first + self.buffer.len() as i64;
+        if self.term.matches(&line) {
+            self.matches.push_back(number);
         }
-        while self.held.len() > MOST.0 || self.bytes > MOST.1 {
-            let Some(gone) = self.held.pop_front() else { break };
-            self.bytes -= gone.size();
-            self.first += 1;
-            self.cut = true;
-            while self.matches.front().is_some_and(|number| *number < self.first) {
-                self.matches.pop_front();
-            }
+        self.first += self.buffer.push(line) as i64;
+        while self.matches.front().is_some_and(|number| *number < self.first) {
+            self.matches.pop_front();
         }
     }
 
-    /// Puts lines before the first, as far as there is room.
-    pub fn push_before(&mut self, lines: Vec<LogLine>) {
-        if self.cut {
-            // Lines between them were left out meanwhile.
-            return;
-        }
-        for mut line in lines.into_iter().rev().map(Held::from) {
-            if self.held.len() >= MOST.0 || self.bytes + line.size() > MOST.1 {
-                self.cut = true;
-                return;
-            }
+    /// Puts lines, oldest first, before the oldest one, as many as fit.
+    pub fn push_older(&mut self, lines: Vec<LogLine>) {
+        for mut line in lines.into_iter().rev().map(DisplayLine::from) {
             if self.secrets {
                 line.swap();
             }
-            self.bytes += line.size();
+            let is_match = self.term.matches(&line);
+            if !self.buffer.push_older(line) {
+                return;
+            }
             self.first -= 1;
-            if self.words.are_in(&line) {
+            if is_match {
                 self.matches.push_front(self.first);
             }
-            self.held.push_front(line);
         }
     }
 
@@ -157,45 +154,45 @@ impl Lines {
             return;
         }
         self.secrets = secrets;
-        self.held.iter_mut().for_each(Held::swap);
+        self.buffer.iter_mut().for_each(DisplayLine::swap);
         self.find();
     }
 
-    /// The text of the line of that number without credentials, whether they are shown or not.
+    /// The text of the line of that number, always without credentials.
     pub fn safe(&self, number: i64) -> Option<&str> {
         match self.get(number)? {
-            Held::Line { other: Some(other), .. } if self.secrets => Some(other),
+            DisplayLine::Output { other: Some(other), .. } if self.secrets => Some(other),
             line => Some(line.text()),
         }
     }
 
-    /// There is room for older lines.
+    /// True with space for older lines.
     pub fn has_room(&self) -> bool {
-        !self.cut && self.held.len() < MOST.0
+        !self.buffer.is_full()
     }
 
-    /// Looks for these words in every line.
-    pub fn search(&mut self, words: &str) {
-        self.words = Words::new(words);
+    /// Searches all lines, and each new one, for this text.
+    pub fn search(&mut self, term: &str) {
+        self.term = SearchTerm::new(term);
         self.find();
     }
 
     fn find(&mut self) {
-        let numbered = self.held.iter().zip(self.first..);
-        self.matches = numbered.filter(|(line, _)| self.words.are_in(line)).map(|(_, number)| number).collect();
+        let numbered = self.buffer.iter().zip(self.first..);
+        self.matches = numbered.filter(|(line, _)| self.term.matches(line)).map(|(_, number)| number).collect();
     }
 
-    /// What is looked for.
-    pub fn words(&self) -> &Words {
-        &self.words
+    /// The search term.
+    pub fn term(&self) -> &SearchTerm {
+        &self.term
     }
 
-    /// How many lines have the words, and the place among them, from 1, of the line of that number.
+    /// Number of matching lines, and which of them, from 1, has that number.
     pub fn found(&self, number: i64) -> (usize, Option<usize>) {
         (self.matches.len(), self.matches.binary_search(&number).ok().map(|i| i + 1))
     }
 
-    /// The nearest line with the words behind that number; with `before`, before it.
+    /// The nearest match after that number; with `before`, before it.
     pub fn nearest(&self, number: i64, before: bool) -> Option<i64> {
         match before {
             true => self.matches.iter().rev().find(|found| **found < number),
@@ -204,37 +201,37 @@ impl Lines {
         .copied()
     }
 
-    /// The first line with the words; with `last`, the last.
+    /// The oldest match; with `last`, the newest.
     pub fn outermost(&self, last: bool) -> Option<i64> {
         if last { self.matches.back() } else { self.matches.front() }.copied()
     }
 }
 
-/// What is looked for: a part of a line. Upper-case letters count where one is looked for.
+/// A search term: part of a line. The search is case-sensitive when the term has an upper-case letter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct SearchTerm {
     chars: Vec<char>,
     exact: bool,
 }
 
-impl Words {
+impl SearchTerm {
     fn new(words: &str) -> Self {
         Self { chars: words.chars().collect(), exact: words.chars().any(char::is_uppercase) }
     }
 
-    fn are_in(&self, line: &Held) -> bool {
-        matches!(line, Held::Line { text, .. } if self.next(text, 0).is_some())
+    fn matches(&self, line: &DisplayLine) -> bool {
+        matches!(line, DisplayLine::Output { text, .. } if self.next(text, 0).is_some())
     }
 
-    /// The places of a text that have the words.
-    pub fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places = Vec::new();
+    /// Byte ranges of the matches in a text.
+    pub fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
         let mut from = 0;
-        while let Some(place) = self.next(text, from) {
-            from = place.end;
-            places.push(place);
+        while let Some(range) = self.next(text, from) {
+            from = range.end;
+            ranges.push(range);
         }
-        places
+        ranges
     }
 
     fn next(&self, text: &str, from: usize) -> Option<Range<usize>> {
@@ -245,7 +242,7 @@ impl Words {
         rest.char_indices().find_map(|(i, _)| Some(from + i..from + i + self.length_at(rest.get(i..)?)?))
     }
 
-    /// Bytes of the words at the begin of a text, if it begins with them.
+    /// Length in bytes of the match at the start of a text; None without a match there.
     fn length_at(&self, text: &str) -> Option<usize> {
         let mut chars = text.chars();
         let mut length = 0;
@@ -260,9 +257,28 @@ impl Words {
     }
 }
 
+/// Byte ranges of the rows of a text: one row without `wrap`, else as many as it needs at that width in cells.
+pub fn wrapped_rows(text: &str, cells: usize, wrap: bool) -> Vec<Range<usize>> {
+    if !wrap || text.len() <= cells {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let (mut rows, mut start, mut used) = (Vec::new(), 0, 0);
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let need = width(grapheme);
+        if used + need > cells && used > 0 {
+            rows.push(start..at);
+            (start, used) = (at, 0);
+        }
+        used += need;
+    }
+    rows.push(start..text.len());
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container_log::{MAX_LOG_BYTES, MAX_LOG_LINES};
 
     fn line(text: &str) -> LogLine {
         LogLine { at: None, stream: Stream::Out, text: text.into() }
@@ -270,11 +286,11 @@ mod tests {
 
     #[test]
     fn a_number_stays_with_its_line() {
-        let mut lines = Lines::default();
+        let mut lines = SearchableLines::default();
         ["b", "c Error", "d"].into_iter().for_each(|t| lines.push(line(t).into()));
         lines.search("error");
         assert_eq!((lines.found(1), lines.nearest(1, true), lines.nearest(0, false)), ((1, Some(1)), None, Some(1)));
-        lines.push_before(vec![line("error"), line("a")]);
+        lines.push_older(vec![line("error"), line("a")]);
         assert_eq!(
             (lines.first(), lines.get(1).unwrap().text(), lines.get(-2).unwrap().text()),
             (-2, "c Error", "error")
@@ -288,33 +304,34 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_what_makes_room_is_known() {
-        let mut lines = Lines::default();
+    fn lines_are_bounded_and_dropped_lines_are_recorded() {
+        let mut lines = SearchableLines::default();
         lines.search("x");
-        (0..MOST.0 + 5).for_each(|i| lines.push(line(&format!("x{i}")).into()));
-        assert_eq!((lines.len(), lines.first(), lines.cut), (MOST.0, 5, true));
-        assert_eq!((lines.get(5).unwrap().text(), lines.found(5)), ("x5", (MOST.0, Some(1))));
-        lines.push_before(vec![line("older")]);
+        (0..MAX_LOG_LINES + 5).for_each(|i| lines.push(line(&format!("x{i}")).into()));
+        assert_eq!((lines.len(), lines.first(), lines.is_truncated()), (MAX_LOG_LINES, 5, true));
+        assert_eq!((lines.get(5).unwrap().text(), lines.found(5)), ("x5", (MAX_LOG_LINES, Some(1))));
+        lines.push_older(vec![line("older")]);
         assert_eq!(lines.first(), 5, "no room");
-        let mut long = Lines::default();
+        let mut long = SearchableLines::default();
         let text = "y".repeat(4000);
         (0..3000).for_each(|_| long.push(line(&text).into()));
-        assert!(long.bytes <= MOST.1 && long.len() > 1000);
+        assert!(long.buffer.bytes() <= MAX_LOG_BYTES && long.len() > 1000);
         let first = long.first();
-        long.push_before(vec![line("older")]);
-        assert_eq!(long.first(), first, "what stood between made room");
+        long.push_older(vec![line("older")]);
+        assert_eq!(long.first(), first, "lines between them were dropped");
     }
 
     #[test]
     fn credentials_are_shown_and_hidden_again_and_never_copied() {
-        let mut lines = Lines::default();
+        let mut lines = SearchableLines::default();
         lines.push(line("token=hunter2").into());
         lines.search("hunter2");
         assert_eq!((lines.get(0).unwrap().text(), lines.found(0).0), ("token=[redacted]", 0));
         lines.show_secrets(true);
         lines.push(line("password=hunter2").into());
-        lines.push_before(vec![line("secret=hunter2")]);
-        let texts = |lines: &Lines| (-1..2).map(|i| lines.get(i).unwrap().text().to_owned()).collect::<Vec<_>>();
+        lines.push_older(vec![line("secret=hunter2")]);
+        let texts =
+            |lines: &SearchableLines| (-1..2).map(|i| lines.get(i).unwrap().text().to_owned()).collect::<Vec<_>>();
         assert_eq!(texts(&lines), ["secret=hunter2", "token=hunter2", "password=hunter2"]);
         assert_eq!((lines.found(0).0, lines.safe(1)), (3, Some("password=[redacted]")));
         lines.show_secrets(false);
@@ -323,11 +340,11 @@ mod tests {
     }
 
     #[test]
-    fn places_are_found_as_they_are_written() {
-        let places = |words: &str, text: &str| Words::new(words).places(text);
-        assert_eq!(places("aa", "aAaa"), [0..2, 2..4]);
-        assert_eq!(places("Aa", "aAaa"), vec![1..3; 1], "an upper-case letter counts");
-        assert_eq!(places("ß", "groß Größe"), [3..5, 10..12]);
-        assert!(places("", "x").is_empty());
+    fn matches_are_byte_ranges_of_the_text() {
+        let ranges = |term: &str, text: &str| SearchTerm::new(term).ranges(text);
+        assert_eq!(ranges("aa", "aAaa"), [0..2, 2..4]);
+        assert_eq!(ranges("Aa", "aAaa"), vec![1..3; 1], "case-sensitive with an upper-case letter");
+        assert_eq!(ranges("ß", "groß Größe"), [3..5, 10..12]);
+        assert!(ranges("", "x").is_empty());
     }
 }

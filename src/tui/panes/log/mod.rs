@@ -1,86 +1,83 @@
-//! Owns the state of a log's screen: which container and run, the lines, what is looked for, where one stands.
-//! It must not read a log: what is wished for is asked of the feed, and comes as news.
+//! State of the log screen: container, run, lines, search and cursor. The feed reads the log and sends updates.
 
 pub mod draw;
 pub mod lines;
 
-use crate::container_log::{Instance, LogAsk, LogNews, LogPlace, LogRequest, Rest};
+use crate::container_log::{Instance, LogCommand, LogOrigin, LogRequest, LogUpdate, OlderLines};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
 use crate::tui::panes::Pane;
-use crate::tui::panes::log::draw::rows;
-use crate::tui::panes::log::lines::Held;
-use crate::tui::panes::log::lines::Lines;
+use crate::tui::panes::log::lines::{DisplayLine, SearchableLines, wrapped_rows};
 use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
 
-/// Lines above which older ones are asked for before one is there.
-const NEAR: i64 = 50;
+/// Older lines are requested when the cursor is within this many lines of the oldest one.
+const PREFETCH_LINES: i64 = 50;
 
-/// What stands before the lines that are held.
+/// Whether lines exist that are older than those in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Older {
-    /// Nothing, as far as it is known.
+    /// None known.
     #[default]
     None,
-    /// Lines that can be asked for.
-    Some,
-    /// Lines that were asked for.
-    Asked,
+    /// Available on request.
+    Available,
+    /// Requested.
+    Requested,
 }
 
-/// A log, open.
+/// The open log of one container.
 #[derive(Clone, Debug)]
 pub struct LogPane {
     placed: LocatedPod,
-    /// The pane that was left for it.
+    /// The pane to return to.
     pub from: Pane,
-    /// No source has the pod any more.
+    /// No source reports the pod any more.
     pub gone: bool,
     /// The pod's containers.
     pub choices: Vec<LogChoice>,
-    /// The one whose log it is.
+    /// Index in `choices` of the container on the screen.
     pub chosen: usize,
-    /// Which of its runs.
+    /// Current or previous run.
     pub instance: Instance,
-    /// The lines.
-    pub lines: Lines,
-    /// Where they are read; None before that is known.
-    pub place: Option<LogPlace>,
-    /// Which run that is, counted from 0, where it is told.
+    /// The lines in memory.
+    pub lines: SearchableLines,
+    /// Where the log is read; None until it is open.
+    pub origin: Option<LogOrigin>,
+    /// Restart count of the run; None when the origin does not report it.
     pub restart: Option<u32>,
-    /// Why it can be read nowhere.
-    pub nowhere: Vec<Text>,
-    /// Nothing more will come.
-    pub over: bool,
-    /// What stands before them.
+    /// Why the log is not available, for each origin; empty while it is.
+    pub unavailable: Vec<Text>,
+    /// No more lines will follow.
+    pub closed: bool,
+    /// Older lines.
     pub older: Older,
-    /// The last line is kept in sight.
+    /// The screen follows the newest line.
     pub follow: bool,
-    /// Lines that came since it is not.
-    pub fresh: usize,
-    /// Number of the line one stands on.
+    /// Lines that arrived since `follow` was switched off.
+    pub unseen: usize,
+    /// Number of the selected line.
     pub cursor: i64,
-    /// Number of the first line that is seen, and how many rows of it are not.
+    /// Number of the first visible line, and how many of its rows are above the screen.
     pub top: (i64, usize),
-    /// Rows above what is seen of a line that is longer than the screen.
+    /// Rows above the screen of a selected line that is longer than the screen.
     pub inside: usize,
-    /// Rows of the last frame, and how many the line one stands on takes.
+    /// Rows of the last frame, and rows of the selected line.
     pub page: (usize, usize),
-    /// Cells of a row of the last frame.
+    /// Width in cells of a row of the last frame.
     pub cells: usize,
-    /// Where one stood when the search began.
+    /// Number of the selected line when the search started.
     anchor: i64,
-    /// What is typed to look for.
+    /// The search term.
     pub words: String,
-    /// The times of the lines are shown.
+    /// Times are visible.
     pub times: bool,
-    /// Long lines are broken, not cut.
+    /// Long lines are wrapped, not cut.
     pub wrap: bool,
 }
 
 impl LogPane {
-    /// The log of the container of a pod that is the trouble; None where no source names a container.
-    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: Pane) -> Option<(Self, LogAsk)> {
+    /// Opens the log of the failing container of a pod; None when no source reports a container.
+    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: Pane) -> Option<(Self, LogCommand)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
@@ -91,14 +88,14 @@ impl LogPane {
             choices,
             chosen,
             instance: Instance::Current,
-            lines: Lines::default(),
-            place: None,
+            lines: SearchableLines::default(),
+            origin: None,
             restart: None,
-            nowhere: Vec::new(),
-            over: false,
+            unavailable: Vec::new(),
+            closed: false,
             older: Older::None,
             follow: true,
-            fresh: 0,
+            unseen: 0,
             cursor: 0,
             top: (0, 0),
             inside: 0,
@@ -109,7 +106,7 @@ impl LogPane {
             times: true,
             wrap: true,
         };
-        let ask = pane.begin();
+        let ask = pane.reopen();
         Some((pane, ask))
     }
 
@@ -123,13 +120,13 @@ impl LogPane {
         format!("{}/{}", self.placed.facts.namespace, self.placed.facts.name)
     }
 
-    /// The container.
+    /// The container on the screen.
     pub fn choice(&self) -> Option<&LogChoice> {
         self.choices.get(self.chosen)
     }
 
-    /// Takes the pod in as it is now.
-    pub fn show(&mut self, placed: Option<&LocatedPod>) {
+    /// Updates pod and containers.
+    pub fn update_pod(&mut self, placed: Option<&LocatedPod>) {
         self.gone = placed.is_none();
         let Some(placed) = placed else { return };
         let name = self.choice().map(|c| c.name.clone());
@@ -145,91 +142,93 @@ impl LogPane {
         log_request(&self.placed, &container, self.instance, true)
     }
 
-    /// The commands that print it elsewhere.
+    /// Commands that print the same log.
     pub fn commands(&self) -> Vec<String> {
         log_commands(&self.request(), self.choice())
     }
 
-    fn begin(&mut self) -> LogAsk {
-        let words = std::mem::take(&mut self.words);
+    fn reopen(&mut self) -> LogCommand {
         self.clear();
-        (self.follow, self.place, self.restart) = (true, None, None);
-        self.lines.search(&words);
-        self.words = words;
-        LogAsk::Open(Box::new(self.request()))
+        (self.follow, self.origin, self.restart) = (true, None, None);
+        LogCommand::Open(Box::new(self.request()))
     }
 
     fn clear(&mut self) {
-        self.lines = Lines::default();
+        self.lines = SearchableLines::default();
         self.lines.search(&self.words);
-        self.nowhere.clear();
-        self.over = false;
-        (self.older, self.fresh, self.cursor, self.top, self.inside) = (Older::None, 0, 0, (0, 0), 0);
+        self.unavailable.clear();
+        self.closed = false;
+        (self.older, self.unseen, self.cursor, self.top, self.inside) = (Older::None, 0, 0, (0, 0), 0);
     }
 
-    /// The container `step` further, round the end.
-    pub fn choose(&mut self, step: isize) -> LogAsk {
+    /// Opens the log of the container `step` further, cyclically.
+    pub fn choose(&mut self, step: isize) -> LogCommand {
         let count = self.choices.len().max(1) as isize;
         self.chosen = (self.chosen as isize + step).rem_euclid(count) as usize;
         self.instance = Instance::Current;
-        self.begin()
+        self.reopen()
     }
 
-    /// There was a run before the latest, as far as is known.
+    /// True when a source reports a restart.
     pub fn has_previous(&self) -> bool {
         self.restart.or(self.choice().map(|c| c.restarts)).is_some_and(|count| count > 0)
     }
 
-    /// The other run: the one before the latest, or the latest again. None where there was no other.
-    pub fn other_run(&mut self) -> Option<LogAsk> {
+    /// Switches between current and previous run; None without a previous run.
+    pub fn toggle_previous(&mut self) -> Option<LogCommand> {
         self.instance = match self.instance {
             Instance::Current if self.has_previous() => Instance::Previous,
             Instance::Current => return None,
             Instance::Previous => Instance::Current,
         };
-        Some(self.begin())
+        Some(self.reopen())
     }
 
-    /// Takes news in.
-    pub fn news(&mut self, news: LogNews) {
-        match news {
-            LogNews::Begin { place, restart, older } => {
+    /// Applies an update of the reader.
+    pub fn apply(&mut self, update: LogUpdate) {
+        match update {
+            LogUpdate::Opened { origin, restart, has_older } => {
                 self.clear();
-                (self.place, self.restart) = (Some(place), restart);
-                self.older = if older { Older::Some } else { Older::None };
+                (self.origin, self.restart) = (Some(origin), restart);
+                self.older = if has_older { Older::Available } else { Older::None };
             }
-            LogNews::Lines(lines) => {
+            LogUpdate::Lines(lines) => {
                 let count = lines.len();
                 lines.into_iter().for_each(|line| self.lines.push(line.into()));
-                self.fresh = if self.follow { 0 } else { self.fresh.saturating_add(count) };
-                if self.lines.cut {
+                self.unseen = if self.follow { 0 } else { self.unseen.saturating_add(count) };
+                if self.lines.is_truncated() {
                     self.older = Older::None;
                 }
             }
-            LogNews::Older { lines, rest } => {
-                self.lines.push_before(lines);
-                self.older = if rest == Rest::More && self.lines.has_room() { Older::Some } else { Older::None };
-                self.lines.cut |= rest != Rest::None && self.older == Older::None;
+            LogUpdate::Older { lines, remaining } => {
+                self.lines.push_older(lines);
+                self.older = if remaining == OlderLines::Available && self.lines.has_room() {
+                    Older::Available
+                } else {
+                    Older::None
+                };
+                if remaining != OlderLines::None && self.older == Older::None {
+                    self.lines.set_truncated();
+                }
             }
-            LogNews::Skipped { lines, bytes } => self.mark(left_out(lines, bytes)),
-            LogNews::Restarted { restart, place } => {
+            LogUpdate::Skipped { lines, bytes } => self.push_notice(left_out(lines, bytes)),
+            LogUpdate::Restarted { restart, origin } => {
                 let run = restart.map(|n| format!(" (restart {n})")).unwrap_or_default();
-                (self.restart, self.place) = (restart, Some(place));
-                self.mark(format!("container restarted{run}"));
+                (self.restart, self.origin) = (restart, Some(origin));
+                self.push_notice(format!("container restarted{run}"));
             }
-            LogNews::Said(text) => self.mark(text.one_line().into_owned()),
-            // The screen waits for more.
-            LogNews::End => {}
-            LogNews::Over(why) => {
-                self.over = true;
-                self.mark(why.one_line().into_owned());
+            LogUpdate::Notice(text) => self.push_notice(text.one_line().into_owned()),
+            LogUpdate::CaughtUp => {}
+            LogUpdate::Closed(why) => {
+                self.closed = true;
+                self.push_notice(why.one_line().into_owned());
             }
-            LogNews::Nowhere(why) => {
+            LogUpdate::Unavailable(why) => {
                 if !self.lines.is_empty() {
                     let all: Vec<_> = why.iter().map(Text::one_line).collect();
-                    self.mark(format!("cannot be read any more: {}; it is tried again", all.join("; ")));
+                    self.push_notice(format!("no longer readable: {}; retrying", all.join("; ")));
                 }
-                self.nowhere = why;
+                self.unavailable = why;
             }
         }
         if self.follow {
@@ -238,12 +237,12 @@ impl LogPane {
         self.cursor = self.cursor.clamp(self.lines.first(), self.lines.last());
     }
 
-    fn mark(&mut self, text: String) {
-        self.lines.push(Held::Mark(format!("-- {text}").into()));
+    fn push_notice(&mut self, text: String) {
+        self.lines.push(DisplayLine::Notice(format!("-- {text}").into()));
     }
 
-    /// Goes `step` lines down, or rows where one line fills the screen. What is wished for besides.
-    pub fn move_by(&mut self, step: isize) -> Option<LogAsk> {
+    /// Moves `step` lines down, or rows within a line that fills the screen. Returns a request for older lines if needed.
+    pub fn move_by(&mut self, step: isize) -> Option<LogCommand> {
         let (page, rows) = self.page;
         let to = self.inside.saturating_add_signed(step);
         let stays = rows > page && if step < 0 { self.inside > 0 } else { self.inside.saturating_add(page) < rows };
@@ -255,9 +254,9 @@ impl LogPane {
         self.move_to(self.cursor.saturating_add(step as i64), if step < 0 { usize::MAX } else { 0 })
     }
 
-    /// Goes a screen down or up; no line is left out between.
-    pub fn turn(&mut self, down: bool) -> Option<LogAsk> {
-        let rows = |number| Some(rows(self.lines.get(number)?.text(), self.cells, self.wrap).len());
+    /// Moves one screen down or up without skipping a line.
+    pub fn page_by(&mut self, down: bool) -> Option<LogCommand> {
+        let rows = |number| Some(wrapped_rows(self.lines.get(number)?.text(), self.cells, self.wrap).len());
         let (page, own) = (self.page.0, rows(self.cursor).unwrap_or(1));
         if own > page && if down { self.inside.saturating_add(page) < own } else { self.inside > 0 } {
             return self.move_by(if down { page as isize } else { -(page as isize) });
@@ -270,8 +269,8 @@ impl LogPane {
         self.move_to(to, if down { 0 } else { usize::MAX })
     }
 
-    /// Goes to the first line that is held, or the last; there what comes is followed.
-    pub fn go_to_end(&mut self, last: bool) -> Option<LogAsk> {
+    /// Moves to the oldest line, or to the newest and follows.
+    pub fn go_to_end(&mut self, last: bool) -> Option<LogCommand> {
         if last {
             self.move_to(i64::MAX, usize::MAX);
             self.set_follow(true);
@@ -280,33 +279,33 @@ impl LogPane {
         self.move_to(i64::MIN, 0)
     }
 
-    fn move_to(&mut self, to: i64, inside: usize) -> Option<LogAsk> {
+    fn move_to(&mut self, to: i64, inside: usize) -> Option<LogCommand> {
         let to = to.clamp(self.lines.first(), self.lines.last());
-        // Who scrolls up reads; who stays at the end waits for more.
+        // Scrolling up switches follow off.
         self.follow &= to >= self.cursor;
         (self.cursor, self.inside) = (to, inside);
-        let near = to - self.lines.first() < NEAR;
-        (near && self.older == Older::Some && !self.follow).then(|| {
-            self.older = Older::Asked;
-            LogAsk::Older
+        let near = to - self.lines.first() < PREFETCH_LINES;
+        (near && self.older == Older::Available && !self.follow).then(|| {
+            self.older = Older::Requested;
+            LogCommand::Older
         })
     }
 
-    /// Keeps the last line in sight from now on, or no longer.
+    /// Switches follow on or off.
     pub fn set_follow(&mut self, follow: bool) {
         self.follow = follow;
-        self.fresh = 0;
+        self.unseen = 0;
         if follow {
             (self.cursor, self.inside) = (self.lines.last(), usize::MAX);
         }
     }
 
-    /// Begins to look for something.
+    /// Starts a search at the selected line.
     pub fn begin_search(&mut self) {
         self.anchor = self.cursor;
     }
 
-    /// Looks for what is typed: the nearest line before where one stood, else behind it.
+    /// Selects the nearest match before the start of the search, else the nearest after it.
     pub fn search(&mut self) {
         self.lines.search(&self.words);
         let found = self.lines.nearest(self.anchor + 1, true).or(self.lines.nearest(self.anchor, false));
@@ -316,18 +315,18 @@ impl LogPane {
         }
     }
 
-    /// Goes to the next line that has the words, or the one before; round the end. What is to be said.
+    /// Selects the next match, or the previous one, cyclically. Returns a message for the footer.
     pub fn next_match(&mut self, before: bool) -> Option<&'static str> {
         let near = self.lines.nearest(self.cursor, before);
         let Some(found) = near.or(self.lines.outermost(before)) else {
-            return Some(if self.words.is_empty() { "nothing is searched for: / searches" } else { "no line has it" });
+            return Some(if self.words.is_empty() { "no search: press / to search" } else { "no match" });
         };
         self.set_follow(false);
         (self.cursor, self.inside) = (found, 0);
         match (near, before) {
             (Some(_), _) => None,
-            (None, true) => Some("from the end again"),
-            (None, false) => Some("from the top again"),
+            (None, true) => Some("continued from the end"),
+            (None, false) => Some("continued from the top"),
         }
     }
 }

@@ -7,16 +7,8 @@ use ratatui::text::Line;
 use crate::objects::Quantity;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::sections::Cell;
-use crate::tui::widgets::sections::bar;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::number;
-use crate::tui::widgets::sections::percent;
-use crate::tui::widgets::sections::table;
-use crate::tui::widgets::sections::text;
-use crate::tui::widgets::sections::title;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::sections::{Cell, bar, nothing, number, percent, table, text, title};
 use crate::view::{EvictionThreshold, NodeDetail, ResourceLine, bytes};
 
 /// Width from which pods without a limit are told.

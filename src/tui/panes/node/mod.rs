@@ -18,9 +18,7 @@ use ratatui::layout::Rect;
 
 use crate::tui::screen_state::Picture;
 use crate::tui::theme::Theme;
-use crate::tui::widgets::scroll;
-use crate::tui::widgets::scroll::Cursor;
-use crate::tui::widgets::scroll::View;
+use crate::tui::widgets::scroll::{self, Cursor, View};
 use crate::tui::widgets::sections::beside;
 
 /// Narrowest column of sections.

@@ -4,16 +4,9 @@
 use ratatui::text::Line;
 
 use crate::objects::{Quantity, Resource};
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::pod_name;
-use crate::tui::widgets::sections::Cell;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::number;
-use crate::tui::widgets::sections::percent;
-use crate::tui::widgets::sections::table;
-use crate::tui::widgets::sections::text;
-use crate::tui::widgets::sections::title;
+use crate::tui::widgets::sections::{Cell, nothing, number, percent, table, text, title};
 use crate::view::{CpuUse, NodeDetail, Victim, amount_text};
 
 /// Pods shown of each list.

@@ -6,15 +6,9 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::sections::nothing;
-use crate::tui::widgets::sections::number;
-use crate::tui::widgets::sections::said;
-use crate::tui::widgets::sections::table;
-use crate::tui::widgets::sections::text;
-use crate::tui::widgets::sections::title;
+use crate::tui::widgets::sections::{nothing, number, said, table, text, title};
 use crate::view::{ConditionLine, LeaseOutlook, NodeDetail, NodeFault};
 
 /// A certificate that ends so soon is marked, days.

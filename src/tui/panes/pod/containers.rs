@@ -13,11 +13,8 @@ use ratatui::text::{Line, Span};
 use crate::observation::Time;
 use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Next, NextKind, human_duration};
 use crate::tui::panes::pod::stages::evidence;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{fit, width, wrap};
 use crate::view::{PodDetail, SourceWords, exit_words, next_text, restart_strip};
 
 /// Width from which the three words stand side by side.

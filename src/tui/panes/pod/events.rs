@@ -9,11 +9,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, human_duration};
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{fit, width, wrap};
 
 /// Events shown.
 const SHOWN: usize = 100;

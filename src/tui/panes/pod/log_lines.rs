@@ -1,18 +1,16 @@
-//! Owns what the containers of one pod wrote last, as far as it is held.
-//! It must not read a file: a source does.
+//! The last output lines of each container of a pod, as far as a source reported them.
 
 use ratatui::text::{Line, Span};
 
 use crate::pipeline::LocatedPod;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::wrap;
 use crate::view::clock;
 
 /// Lines shown of each container.
 const SHOWN: usize = 10;
 
-/// The lines of the section; none when nothing that a container wrote is held.
+/// The lines of the section; empty without container output.
 pub fn lines(placed: &LocatedPod, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for container in &placed.position.containers {

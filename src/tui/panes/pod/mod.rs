@@ -27,15 +27,10 @@ use crate::observation::Time;
 use crate::pipeline::LocatedPod;
 use crate::tui::app::Open;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::flow;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_line;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{flow, put, put_line, wrap};
 use crate::tui::widgets::chosen_step::Step;
-use crate::tui::widgets::scroll;
-use crate::tui::widgets::scroll::View;
+use crate::tui::widgets::scroll::{self, View};
 use crate::view::{PodDetail, PodDiagnosis, timeline};
 
 /// Draws heading and sections.

@@ -14,11 +14,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::{Evidence, PipelinePosition, StageProgress, StageState, human_duration};
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::cut;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::wrap;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{cut, fit, wrap};
 use crate::view::{clock, milliseconds};
 
 /// Lines of one piece of evidence.

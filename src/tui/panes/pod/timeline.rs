@@ -10,8 +10,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::pipeline::human_duration;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::sections::said;
 use crate::view::{TimelinePhase, TimelineSpan};
 

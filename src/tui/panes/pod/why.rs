@@ -16,12 +16,10 @@ use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
 use crate::runbook::Severity;
 use crate::tui::panes::pod::stages::evidence;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::wrap;
 use crate::tui::widgets::chosen_step::Step;
-use crate::tui::widgets::steps;
-use crate::tui::widgets::steps::hung;
+use crate::tui::widgets::steps::{self, hung};
 use crate::view::{PodDiagnosis, next_text};
 
 /// The lines of the section; `step` is the one that is marked.

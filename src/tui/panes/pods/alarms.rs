@@ -11,10 +11,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::width;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, width};
 use crate::view::NodeFault;
 
 /// Told in full.

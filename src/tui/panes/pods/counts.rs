@@ -8,14 +8,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::App;
-use crate::tui::app::Typing;
+use crate::tui::app::{App, Typing};
 use crate::tui::panes::pods::columns::columns;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_right;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, put_right};
 use crate::view::Sort;
 
 /// Draws the line; with the title, where it found no room above.

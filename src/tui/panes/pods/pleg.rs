@@ -11,10 +11,8 @@ use ratatui::layout::Rect;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_right;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, put_right};
 use crate::tui::widgets::sparkline::{SPAN, sparkline};
 use crate::view::{PlegView, milliseconds, quantile};
 

@@ -14,12 +14,8 @@ use crate::diagnose::HEALTHY;
 use crate::tui::app::App;
 use crate::tui::panes::pods::columns::columns;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::pod_name;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_line;
-use crate::tui::widgets::cells::width;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{pod_name, put, put_line, width};
 use crate::view::{Column, Row};
 
 /// Lines.

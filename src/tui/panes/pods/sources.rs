@@ -18,10 +18,8 @@ use ratatui::layout::Rect;
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::width;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{put, width};
 use crate::view::SourceLine;
 
 /// A call that takes longer is told, seconds: lists are two seconds apart.

@@ -14,14 +14,9 @@ use crate::pipeline::Stage;
 use crate::tui::app::App;
 use crate::tui::panes::pods::columns::columns;
 use crate::tui::screen_state::Picture;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::pod_name;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::scroll::Rows;
-use crate::tui::widgets::scroll::View;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{fit, pod_name, put, wrap};
+use crate::tui::widgets::scroll::{Rows, View};
 use crate::view::{Column, POD_LISTS, PodHealth, Row};
 
 /// Draws heading and rows, and keeps the selected row in sight.

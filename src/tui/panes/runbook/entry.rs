@@ -13,12 +13,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::panes::runbook::Page;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::flow;
-use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::scroll;
-use crate::tui::widgets::scroll::View;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{flow, wrap};
+use crate::tui::widgets::scroll::{self, View};
 use crate::tui::widgets::steps;
 
 /// Draws the page, scrolled.

@@ -12,15 +12,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::tui::panes::runbook::Book;
-use crate::tui::theme::Role;
-use crate::tui::theme::Theme;
-use crate::tui::widgets::cells::cut;
-use crate::tui::widgets::cells::fit;
-use crate::tui::widgets::cells::put;
-use crate::tui::widgets::cells::put_right;
-use crate::tui::widgets::cells::width;
-use crate::tui::widgets::scroll::Rows;
-use crate::tui::widgets::scroll::View;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::{cut, fit, put, put_right, width};
+use crate::tui::widgets::scroll::{Rows, View};
 
 /// Lines above the rows.
 const HEAD: u16 = 2;
