@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 use kpodtrace::cli::Cli;
-use kpodtrace::tui::{Keymap, places};
+use kpodtrace::tui::{Keymap, key_sections};
 
 const PAGE: &str = "docs/kpodtrace.1";
 
@@ -134,15 +134,15 @@ fn keys() -> String {
          other keys. The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes to a tab, a \
          double click opens.",
     )]);
-    for place in places(&Keymap::default()) {
-        roff.control("SS", [place.title]);
-        for line in place.lines {
+    for section in key_sections(&Keymap::default()) {
+        roff.control("SS", [section.title]);
+        for row in section.rows {
             let mut head = Vec::new();
-            for (i, key) in line.keys.iter().enumerate() {
+            for (i, key) in row.keys.iter().enumerate() {
                 head.extend((i > 0).then(|| roman(", ")));
                 head.push(bold(key.as_str()));
             }
-            item(&mut roff, head, &format!("{} ({})", line.what, line.action));
+            item(&mut roff, head, &format!("{} ({})", row.text, row.action));
         }
     }
     end(roff)

@@ -173,7 +173,7 @@ fn keys_and_sizes() {
     s.press("/pull secret");
     s.wait_for("shown");
     s.press("\r\r");
-    s.wait_for("TO DO");
+    s.wait_for("NEXT STEPS");
     s.press("\x1b");
     s.wait_for("search pull secret");
     s.press("\x1b");

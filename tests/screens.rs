@@ -11,7 +11,7 @@ use kpodtrace::container_log::{LogLine, LogOrigin, LogUpdate, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::Session;
 use kpodtrace::time::{Time, TimeDelta};
-use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
+use kpodtrace::tui::{App, Keymap, Options, Theme, keys_markdown};
 use kpodtrace::view::NodeView;
 use ratatui::buffer::Buffer;
 
@@ -275,5 +275,5 @@ fn the_help_of_each_pane() {
 
 #[test]
 fn the_documentation_of_the_keys_is_the_table() {
-    check_file("docs/keys.md", &keys_text(&Keymap::default()));
+    check_file("docs/keys.md", &keys_markdown(&Keymap::default()));
 }

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use print::toml_text;
 
 use crate::named_file;
-use crate::tui::{Action, Key, Keymap, Look, Options};
+use crate::tui::{Action, ColorScheme, KeyPress, Keymap, Options};
 use crate::view::{Column, Filter, Sort};
 
 /// For everybody on the node.
@@ -95,7 +95,7 @@ impl<T> From<T> for Set<T> {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Colours.
-    pub theme: Set<Look>,
+    pub theme: Set<ColorScheme>,
     /// ASCII alone.
     pub ascii: Set<bool>,
     /// Take the mouse.
@@ -111,7 +111,7 @@ pub struct Config {
     /// Only what is failing or slow.
     pub failing: Set<bool>,
     /// Keys of every action that can be bound.
-    pub keys: Vec<(Action, Set<Vec<Key>>)>,
+    pub keys: Vec<(Action, Set<Vec<KeyPress>>)>,
     /// Files that this user may not read, and which say nothing therefore.
     pub closed: Vec<String>,
 }
@@ -121,7 +121,7 @@ impl Default for Config {
         let (options, keymap) = (Options::default(), Keymap::default());
         let keys = |action: Action| (action, keymap.keys(action).to_vec().into());
         Self {
-            theme: options.look.into(),
+            theme: options.colors.into(),
             ascii: options.ascii.into(),
             mouse: options.mouse.into(),
             frames: options.frames.into(),
@@ -166,7 +166,7 @@ impl Config {
     pub fn flags(mut self, given: &Flags<'_>) -> Result<Self, ConfigError> {
         let wrong = |flag| move |reason| ConfigError::Flag { flag, reason };
         if let Some(name) = given.theme {
-            self.theme = flag(Look::read(name).map_err(wrong("theme"))?, "theme");
+            self.theme = flag(ColorScheme::parse(name).map_err(wrong("theme"))?, "theme");
         }
         if let Some(name) = given.sort {
             self.sort = flag(Sort::parse(name).map_err(wrong("sort"))?, "sort");
@@ -196,7 +196,7 @@ impl Config {
         self.keys.iter().for_each(|(action, keys)| keymap.bind(*action, &keys.value));
         Options {
             ascii: self.ascii.value,
-            look: self.theme.value,
+            colors: self.theme.value,
             mouse: self.mouse.value,
             frames: self.frames.value,
             filter: Filter { namespace: None, failing: self.failing.value, words: self.filter.value.clone() },

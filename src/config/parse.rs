@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Config, ConfigError, Origin, Set};
-use crate::tui::{Key, Keymap, Look};
+use crate::tui::{ColorScheme, KeyPress, Keymap};
 use crate::view::{Column, Filter, Sort};
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ impl Config {
         let place = Place { file, content };
         let read: File = toml::from_str(content)
             .map_err(|e| place.refused(e.span().unwrap_or(0..0), e.message().trim().replace('\n', "; ")))?;
-        place.set(&mut self.theme, read.theme, |name| Look::read(&name))?;
+        place.set(&mut self.theme, read.theme, |name| ColorScheme::parse(&name))?;
         place.set(&mut self.ascii, read.ascii, Ok)?;
         place.set(&mut self.mouse, read.mouse, Ok)?;
         place.set(&mut self.frames, read.frames, |n| match u8::try_from(n) {
@@ -111,7 +111,7 @@ impl Config {
                     Keys::One(key) => vec![key],
                     Keys::Many(keys) => keys,
                 };
-                let read = |key: &String| Key::read(key).ok_or_else(|| unknown_key(key));
+                let read = |key: &String| KeyPress::parse(key).ok_or_else(|| unknown_key(key));
                 keys.iter().map(read).collect()
             })?;
             if span.start >= last.start {

@@ -2,7 +2,7 @@
 //! It must not leave a value out.
 
 use super::{Config, Origin};
-use crate::tui::{BINDINGS, Look};
+use crate::tui::{BINDINGS, ColorScheme};
 use crate::view::Column;
 
 /// Column at which it is told where a value came from, if the value is not longer.
@@ -17,7 +17,7 @@ pub fn toml_text(config: &Config) -> String {
         }
         out.push_str(&format!("{value:BESIDE$} # {}\n", quoted_origin(origin)));
     };
-    let themes = Look::ALL.map(Look::name).join(", ");
+    let themes = ColorScheme::ALL.map(ColorScheme::name).join(", ");
     let columns = |columns: &[Column]| list(columns.iter().map(|c| c.name().to_owned()));
     line(format!("theme = {}", quoted(config.theme.value.name())), &config.theme.origin, &themes);
     line(format!("ascii = {}", config.ascii.value), &config.ascii.origin, "ASCII alone, whatever the locale");

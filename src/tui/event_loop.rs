@@ -1,5 +1,4 @@
-//! Owns the loop: wait, take in what comes, draw what differs.
-//! It must not block on the terminal or on the feed, nor draw more often than ten times a second.
+//! The event loop: waits for events, applies them, draws what changed. It never blocks on terminal or feed.
 
 use std::collections::VecDeque;
 use std::env;
@@ -14,35 +13,36 @@ use crossterm::event::{Event, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
 use crate::container_log::{LogCommand, LogUpdate};
-use crate::tui::app::{App, Flow};
+use crate::tui::app::App;
 use crate::tui::feed::Feed;
-use crate::tui::feed_worker::{Request, Worker, opens_or_closes};
+use crate::tui::feed_worker::{FeedRequest, FeedWorker, opens_or_closes};
+use crate::tui::input::LoopAction;
 use crate::tui::terminal::output::Output;
 use crate::tui::terminal::paint::Painter;
-use crate::tui::terminal::watch::{self, Message};
+use crate::tui::terminal::watch::{self, LoopEvent};
 use crate::tui::terminal::{self, Terminal, clipboard};
 use crate::tui::theme::Theme;
 use crate::tui::{Options, TuiError};
 
-/// Longest time between the two clicks of a double click.
+/// Longest time between the clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
-/// Longest sleep: the threads wake the loop.
+/// Longest sleep; other threads wake the loop.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// How long the first frame waits for the first moment: most come sooner, and nothing flickers.
+/// How long the first frame waits for the first node view, to avoid flicker.
 const FIRST: Duration = Duration::from_millis(100);
-/// How long the feed's thread may take to end, with the programs that it follows. It may be at work on a moment.
+/// How long the feed thread may take to stop.
 const FEED_ENDS: Duration = Duration::from_millis(100);
-/// How long a frame under way may take to be written before the terminal is given back.
+/// How long a frame may take to be written before the terminal is restored.
 const SETTLE: Duration = Duration::from_millis(300);
-/// Files that the screen opens: the terminal twice, and pipes for signals and keys.
+/// File descriptors of the screen: the terminal twice, pipes for signals and keys.
 const FILES: usize = 8;
-/// Largest screen that is drawn; beyond, the rest stays empty.
+/// Largest frame, columns and lines; the rest of a larger terminal stays empty.
 const LARGEST: (u16, u16) = (1000, 400);
 
-/// Shows a feed until `q`, a signal, or the end of the terminal.
+/// Shows a feed until `q`, a signal or a hang-up.
 ///
 /// # Errors
-/// When there is no terminal that can show a screen, when it fails, and when something else than a key ended it.
+/// Without a usable terminal, on terminal errors, on signals and hang-up.
 pub fn run(feed: Box<dyn Feed + Send>, options: Options) -> Result<(), TuiError> {
     if !stdout().is_terminal() {
         return Err(TuiError::NotATerminal);
@@ -50,75 +50,76 @@ pub fn run(feed: Box<dyn Feed + Send>, options: Options) -> Result<(), TuiError>
     if env::var("TERM").is_ok_and(|term| term == "dumb") {
         return Err(TuiError::Dumb);
     }
-    // Those that wait for keys fail without saying that it is this.
+    // The key reader does not report this cause.
     let files: Result<Vec<_>, _> = (0..FILES).map(|_| stdout().as_fd().try_clone_to_owned()).collect();
     if files.is_err() {
         return Err(TuiError::Files);
     }
     drop(files);
-    let theme = Theme::from_env(options.ascii, |name| env::var(name).ok()).with(options.look);
+    let theme = Theme::from_env(options.ascii, |name| env::var(name).ok()).with(options.colors);
     let frame = Duration::from_secs(1) / u32::from(options.frames.clamp(1, 10));
     let ended = Arc::new(AtomicBool::new(false));
     let (to_loop, messages) = sync_channel(watch::WAITING);
-    // Before the terminal is changed: a signal in between would leave it so.
+    // Before the terminal is changed, so that a signal in between restores it.
     watch::start(&to_loop, &ended)?;
     let terminal = Terminal::new(options.mouse)?;
-    let worker = Worker::start(feed, to_loop.clone())?;
-    let result =
-        Screen::start(worker, App::new(theme, &options), frame, terminal, &to_loop, messages).and_then(Screen::run);
+    let worker = FeedWorker::start(feed, to_loop.clone())?;
+    let result = EventLoop::start(worker, App::new(theme, &options), frame, terminal, &to_loop, messages)
+        .and_then(EventLoop::run);
     ended.store(true, Ordering::Release);
     result
 }
 
-struct Screen {
-    worker: Worker,
-    /// A moment was asked for, and has not come.
+struct EventLoop {
+    worker: FeedWorker,
+    /// A node view is requested.
     wants_moment: bool,
-    /// News of the open log were asked for, and have not come.
+    /// Log updates are requested.
     wants_news: bool,
-    /// How often logs were opened and closed.
+    /// Number of logs opened and closed.
     log: u64,
-    /// What is to be asked of the log, as soon as the feed's thread takes it.
-    asks: VecDeque<LogCommand>,
-    /// News that came while the log is kept still.
-    held: Vec<LogUpdate>,
+    /// Commands for the log reader that the feed thread has not taken yet.
+    log_commands: VecDeque<LogCommand>,
+    /// Log updates that arrived while the screen is paused.
+    pending_updates: Vec<LogUpdate>,
     app: App,
     painter: Painter,
     output: Output,
-    messages: Receiver<Message>,
+    messages: Receiver<LoopEvent>,
     size: (u16, u16),
     /// Shortest time between two frames.
     frame: Duration,
-    /// When and where the mouse was last pressed.
+    /// Time, column and row of the last click.
     clicked: Option<(Instant, u16, u16)>,
     begun: Instant,
     drawn: Option<Instant>,
     dirty: bool,
-    // Dropped last, so that nothing is written behind the restoring.
+    // Dropped last: nothing is written after the terminal is restored.
     terminal: Terminal,
 }
 
-impl Screen {
+impl EventLoop {
     fn start(
-        worker: Worker,
+        worker: FeedWorker,
         app: App,
         frame: Duration,
         terminal: Terminal,
-        to_loop: &SyncSender<Message>,
-        messages: Receiver<Message>,
+        to_loop: &SyncSender<LoopEvent>,
+        messages: Receiver<LoopEvent>,
     ) -> Result<Self, TuiError> {
         let output = Output::start(to_loop.clone())?;
         let size = crossterm::terminal::size()?;
         let painter = Painter::new();
-        let (wants_moment, wants_news, log, asks, held) = (false, false, 0, VecDeque::new(), Vec::new());
+        let (wants_moment, wants_news, log, log_commands, pending_updates) =
+            (false, false, 0, VecDeque::new(), Vec::new());
         let (clicked, drawn, dirty) = (None, None, true);
         Ok(Self {
             worker,
             wants_moment,
             wants_news,
             log,
-            asks,
-            held,
+            log_commands,
+            pending_updates,
             app,
             painter,
             output,
@@ -134,7 +135,7 @@ impl Screen {
     }
 
     fn run(mut self) -> Result<(), TuiError> {
-        // The first moment, before anything is drawn of none where it comes at once.
+        // Usually the first node view arrives before the first frame.
         self.ask_moment();
         let result = loop {
             if let Err(why) = self.draw() {
@@ -150,36 +151,36 @@ impl Screen {
         if !matches!(result, Err(TuiError::HangUp)) {
             self.output.settle(SETTLE);
         }
-        // The terminal is given back before anything is waited for.
+        // Restore the terminal before waiting for a thread.
         drop(self.terminal);
         self.worker.end(FEED_ENDS);
         result
     }
 
-    /// Asks for what is to be shown next: for a moment once the last one is drawn, so that none is made in vain.
+    /// Requests the next updates. A node view is requested only after the last one is drawn.
     fn ask(&mut self) {
-        self.asks.extend(self.app.take_asks());
-        while let Some(ask) = self.asks.pop_front() {
+        self.log_commands.extend(self.app.take_log_commands());
+        while let Some(ask) = self.log_commands.pop_front() {
             let counts = u64::from(opens_or_closes(&ask));
-            match self.worker.ask(Request::Log(ask)) {
+            match self.worker.ask(FeedRequest::Log(ask)) {
                 Ok(()) if counts > 0 => {
                     self.log += counts;
-                    self.held.clear();
+                    self.pending_updates.clear();
                 }
                 Ok(()) => {}
-                Err(Request::Log(ask)) => {
-                    self.asks.push_front(ask);
+                Err(FeedRequest::Log(ask)) => {
+                    self.log_commands.push_front(ask);
                     break;
                 }
                 Err(_) => break,
             }
         }
-        if !self.held.is_empty() && self.app.reads_log() {
-            self.held.drain(..).for_each(|news| self.app.log_news(news));
+        if !self.pending_updates.is_empty() && self.app.reads_log() {
+            self.pending_updates.drain(..).for_each(|news| self.app.apply_log_update(news));
             self.dirty = true;
         }
         if !self.wants_news && self.app.reads_log() {
-            self.wants_news = self.worker.ask(Request::News).is_ok();
+            self.wants_news = self.worker.ask(FeedRequest::News).is_ok();
         }
         if !self.dirty {
             self.ask_moment();
@@ -188,28 +189,28 @@ impl Screen {
 
     fn ask_moment(&mut self) {
         if !self.wants_moment && !self.app.paused {
-            self.wants_moment = self.worker.ask(Request::NodeView).is_ok();
+            self.wants_moment = self.worker.ask(FeedRequest::NodeView).is_ok();
         }
     }
 
     fn until_frame(&self) -> Duration {
         match self.drawn {
             Some(at) => self.frame.saturating_sub(at.elapsed()),
-            None if self.app.picture.is_none() => FIRST.saturating_sub(self.begun.elapsed()),
+            None if self.app.screen.is_none() => FIRST.saturating_sub(self.begun.elapsed()),
             None => Duration::ZERO,
         }
     }
 
-    /// Waits for a message, or for time to change something; false when the user has had enough.
+    /// Waits for an event; false to quit.
     fn wait(&mut self) -> Result<bool, TuiError> {
-        // A frame under way tells when it is written.
+        // The output thread reports a written frame.
         let timeout = if self.dirty && !self.output.is_busy() { self.until_frame() } else { LONGEST };
         let mut next = match self.messages.recv_timeout(timeout) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Err(TuiError::HangUp),
         };
-        // No more than the channel holds, so that a flood of keys does not keep time from passing.
+        // At most one channel of events, so that many keys do not delay updates.
         for _ in 0..watch::WAITING {
             let Some(message) = next else { break };
             if !self.message(message)? {
@@ -220,51 +221,51 @@ impl Screen {
         Ok(true)
     }
 
-    fn message(&mut self, message: Message) -> Result<bool, TuiError> {
+    fn message(&mut self, message: LoopEvent) -> Result<bool, TuiError> {
         match message {
-            Message::Input(event) => match self.input(&event) {
-                Flow::Idle => {}
-                Flow::Draw => self.dirty = true,
-                Flow::Redraw => self.redraw(),
-                Flow::Suspend => self.suspend()?,
-                Flow::Quit => return Ok(false),
+            LoopEvent::Input(event) => match self.input(&event) {
+                LoopAction::Idle => {}
+                LoopAction::Draw => self.dirty = true,
+                LoopAction::Redraw => self.redraw(),
+                LoopAction::Suspend => self.suspend()?,
+                LoopAction::Quit => return Ok(false),
             },
-            Message::InputFailed(why) => return Err(why.into()),
-            Message::Signal(SIGWINCH) => {
-                // Even to the same size: what the terminal did with its content on the way there is not known.
+            LoopEvent::InputFailed(why) => return Err(why.into()),
+            LoopEvent::Signal(SIGWINCH) => {
+                // Redraw even for the same size: the terminal may have changed its content.
                 self.size = crossterm::terminal::size()?;
                 self.redraw();
             }
-            Message::Signal(SIGTSTP) => self.suspend()?,
-            Message::Signal(SIGCONT) => self.resume()?,
-            Message::Signal(signal) => return Err(TuiError::Signal(signal)),
-            Message::HangUp => return Err(TuiError::HangUp),
-            Message::Written => {}
-            Message::NodeView(moment, title) => {
+            LoopEvent::Signal(SIGTSTP) => self.suspend()?,
+            LoopEvent::Signal(SIGCONT) => self.resume()?,
+            LoopEvent::Signal(signal) => return Err(TuiError::Signal(signal)),
+            LoopEvent::HangUp => return Err(TuiError::HangUp),
+            LoopEvent::Written => {}
+            LoopEvent::NodeView(moment, title) => {
                 self.wants_moment = false;
                 self.app.show(*moment, &title);
                 self.dirty = true;
             }
-            Message::News(log, news) => {
+            LoopEvent::News(log, news) => {
                 self.wants_news = false;
-                // Lines of a log that was closed meanwhile are nobody's.
-                if log == self.log && self.asks.is_empty() {
-                    self.held.extend(news);
+                // Drop updates of a log that was closed.
+                if log == self.log && self.log_commands.is_empty() {
+                    self.pending_updates.extend(news);
                 }
             }
-            Message::FeedEnded => return Err(TuiError::Feed),
+            LoopEvent::FeedEnded => return Err(TuiError::Feed),
         }
         Ok(true)
     }
 
-    fn input(&mut self, event: &Event) -> Flow {
+    fn input(&mut self, event: &Event) -> LoopAction {
         let Event::Mouse(mouse) = event else { return self.app.event(event) };
         let mut double = false;
         if let MouseEventKind::Down(_) = mouse.kind {
             let at = (mouse.column, mouse.row);
             let before = self.clicked.take();
             double = before.is_some_and(|(when, x, y)| (x, y) == at && when.elapsed() < DOUBLE);
-            // The third click begins anew.
+            // A third click starts a new double click.
             self.clicked = (!double).then(|| (Instant::now(), at.0, at.1));
         }
         self.app.mouse(mouse, double)
@@ -275,7 +276,7 @@ impl Screen {
         self.dirty = true;
     }
 
-    /// Gives the terminal back and stops; goes on here once somebody continues the process.
+    /// Restores the terminal and stops the process; continues here after SIGCONT.
     fn suspend(&mut self) -> Result<(), TuiError> {
         if !has_job_control() {
             return Ok(());
@@ -309,8 +310,8 @@ impl Screen {
     }
 }
 
-/// A shell with job control gives every job a process group of its own. Without one, as in `ssh -t node kpodtrace`,
-/// nobody would ever continue a process that has stopped.
+/// A shell with job control gives each job a process group. Without one, as in `ssh -t node kpodtrace`, a stopped
+/// process would never be continued.
 fn has_job_control() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session != rustix::process::getpgrp())
 }

@@ -1,5 +1,4 @@
-//! Owns the thread on which the feed lives: it lets time pass there, and hands over a moment or lines of a log when asked to.
-//! It must not be waited for: however long a moment takes, keys and signals are answered meanwhile.
+//! The feed thread: it advances the feed and sends node views and log updates to the event loop on request.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -8,91 +7,91 @@ use std::time::{Duration, Instant};
 
 use crate::container_log::LogCommand;
 use crate::tui::feed::Feed;
-use crate::tui::terminal::watch::Message;
+use crate::tui::terminal::watch::LoopEvent;
 use crate::view::NodeView;
 
-/// Requests that may wait for the thread.
+/// Capacity of the request channel.
 const WAITING: usize = 64;
-/// Shortest sleep: a feed in which something is always due does not make the thread spin.
+/// Shortest sleep, so that a busy feed does not spin the thread.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// How often an open log is read.
+/// Interval of reads of an open log.
 const LOG_EVERY: Duration = Duration::from_millis(100);
-/// Longest sleep while nothing is asked for.
+/// Longest sleep without requests.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What the loop asks for.
-pub enum Request {
-    /// One moment, once it differs from the last one.
+/// A request of the event loop.
+pub enum FeedRequest {
+    /// One node view, once something changed.
     NodeView,
-    /// Once, what is new of the open log.
+    /// The next updates of the open log.
     News,
-    /// Something of a container's log.
+    /// A command for the log reader.
     Log(LogCommand),
 }
 
-/// The thread, as the loop sees it.
-pub struct Worker {
-    requests: SyncSender<Request>,
+/// Handle of the feed thread.
+pub struct FeedWorker {
+    requests: SyncSender<FeedRequest>,
     ended: Receiver<()>,
 }
 
-impl Worker {
-    /// Starts it; it sends moments and news to `loop_`, and tells it when the feed has failed.
-    pub fn start(feed: Box<dyn Feed + Send>, loop_: SyncSender<Message>) -> io::Result<Self> {
+impl FeedWorker {
+    /// Starts the thread. It sends node views, log updates and its own failure to `loop_`.
+    pub fn start(feed: Box<dyn Feed + Send>, loop_: SyncSender<LoopEvent>) -> io::Result<Self> {
         let (requests, waiting) = sync_channel(WAITING);
         let (to_end, ended) = sync_channel(1);
         thread::Builder::new().name("feed".into()).spawn(move || {
-            let end = End { loop_, _ended: to_end };
-            Followed::new(feed).follow(&waiting, &end.loop_);
+            let end = EndGuard { loop_, _ended: to_end };
+            FeedThread::new(feed).follow(&waiting, &end.loop_);
         })?;
         Ok(Self { requests, ended })
     }
 
-    /// Asks for something. Gives the request back while too many wait.
-    pub fn ask(&self, request: Request) -> Result<(), Request> {
+    /// Sends a request; returns it while the channel is full.
+    pub fn ask(&self, request: FeedRequest) -> Result<(), FeedRequest> {
         self.requests.try_send(request).map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(request) => request,
-            // The loop is told that the thread has ended.
+            // The loop receives `FeedEnded`.
             std::sync::mpsc::TrySendError::Disconnected(request) => request,
         })
     }
 
-    /// Ends it, with all that the feed holds; what takes longer than `limit` is left to the end of the process.
+    /// Stops the thread and drops the feed; waits for at most `limit`.
     pub fn end(self, limit: Duration) {
         drop(self.requests);
         _ = self.ended.recv_timeout(limit);
     }
 }
 
-/// Tells that the thread has ended, also by a panic.
-struct End {
-    loop_: SyncSender<Message>,
+/// Reports the end of the thread, also after a panic.
+struct EndGuard {
+    loop_: SyncSender<LoopEvent>,
     _ended: SyncSender<()>,
 }
 
-impl Drop for End {
+impl Drop for EndGuard {
     fn drop(&mut self) {
-        // There may be no loop any more.
-        _ = self.loop_.send(Message::FeedEnded);
+        // The loop may have exited.
+        _ = self.loop_.send(LoopEvent::FeedEnded);
     }
 }
 
-struct Followed {
+struct FeedThread {
     feed: Box<dyn Feed + Send>,
-    /// Until when the feed has been told of time.
+    /// Time up to which the feed has advanced.
     passed: Instant,
-    /// When the last moment was made, and the part of a second of its time, milliseconds.
+    /// When the last node view was computed, and the milliseconds of its time.
     made: (Instant, u32),
     /// Something changed since then.
     changed: bool,
     wants_moment: bool,
     wants_news: bool,
-    /// How often logs were opened and closed, so that lines of one are not taken for another's.
+    /// Number of logs opened and closed, to match updates to the open log.
     log: u64,
     log_is_open: bool,
 }
 
-impl Followed {
+impl FeedThread {
     fn new(feed: Box<dyn Feed + Send>) -> Self {
         let now = Instant::now();
         Self {
@@ -107,7 +106,7 @@ impl Followed {
         }
     }
 
-    fn follow(mut self, requests: &Receiver<Request>, loop_: &SyncSender<Message>) {
+    fn follow(mut self, requests: &Receiver<FeedRequest>, loop_: &SyncSender<LoopEvent>) {
         loop {
             match requests.recv_timeout(self.timeout()) {
                 Ok(request) => self.take(request),
@@ -133,17 +132,17 @@ impl Followed {
         self.feed.wake_in().min(moment).min(news).max(SHORTEST)
     }
 
-    /// Real time until the clock that is shown moves on.
+    /// Real time until the clock on the screen changes.
     fn until_second(&self) -> Duration {
         let (made, shown) = self.made;
         Duration::from_millis(u64::from(1000 - shown)).saturating_sub(made.elapsed())
     }
 
-    fn take(&mut self, request: Request) {
+    fn take(&mut self, request: FeedRequest) {
         match request {
-            Request::NodeView => self.wants_moment = true,
-            Request::News => self.wants_news = true,
-            Request::Log(ask) => {
+            FeedRequest::NodeView => self.wants_moment = true,
+            FeedRequest::News => self.wants_news = true,
+            FeedRequest::Log(ask) => {
                 self.log += u64::from(opens_or_closes(&ask));
                 match &ask {
                     LogCommand::Open(_) => self.log_is_open = true,
@@ -155,7 +154,7 @@ impl Followed {
         }
     }
 
-    fn moment(&mut self) -> Option<Message> {
+    fn moment(&mut self) -> Option<LoopEvent> {
         if !self.wants_moment || !(self.changed || self.until_second().is_zero()) {
             return None;
         }
@@ -163,20 +162,20 @@ impl Followed {
         let begun = Instant::now();
         let moment: NodeView = self.feed.moment();
         self.made = (begun, moment.now.timestamp_subsec_millis() % 1000);
-        Some(Message::NodeView(Box::new(moment), self.feed.title()))
+        Some(LoopEvent::NodeView(Box::new(moment), self.feed.title()))
     }
 
-    fn news(&mut self) -> Option<Message> {
+    fn news(&mut self) -> Option<LoopEvent> {
         if !self.wants_news || !self.log_is_open {
             return None;
         }
         let news = self.feed.log_news();
         self.wants_news = news.is_empty();
-        (!news.is_empty()).then_some(Message::News(self.log, news))
+        (!news.is_empty()).then_some(LoopEvent::News(self.log, news))
     }
 }
 
-/// From then on, news is of another log, or of none.
+/// True if later updates belong to another log, or to none.
 pub fn opens_or_closes(ask: &LogCommand) -> bool {
     matches!(ask, LogCommand::Open(_) | LogCommand::Close)
 }

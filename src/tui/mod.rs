@@ -1,5 +1,4 @@
-//! Owns the screen: the terminal's life cycle, the loop, and one file per region of what is drawn.
-//! It must not observe, record or decide: moments come through [`Feed`], and every fact on the screen is the view's.
+//! The screen: terminal, event loop, panes. It only formats what the view computes; node views come from a [`Feed`].
 
 mod act;
 mod app;
@@ -8,11 +7,13 @@ mod feed;
 mod feed_worker;
 mod go;
 mod help;
+mod input;
 mod keys;
+mod layout;
 mod mouse;
 mod palette;
+mod pane_table;
 mod panes;
-mod screen;
 mod screen_state;
 mod terminal;
 #[cfg(test)]
@@ -26,35 +27,37 @@ use thiserror::Error;
 
 use crate::view::{Column, Filter, Sort};
 
-pub use app::{App, Flow, Typing};
+pub use app::App;
 pub use event_loop::run;
 pub use feed::Feed;
+pub use input::{InputMode, LoopAction};
+pub use keys::bindings::BINDINGS;
 pub use keys::keymap::Keymap;
-pub use keys::reference::{Line, Place, keys_text, places};
-pub use keys::{Action, BINDINGS, Binding, Context, Key};
-pub use panes::Pane;
-pub use screen_state::Picture;
+pub use keys::reference::{KeyRow, KeySection, key_sections, keys_markdown};
+pub use keys::{Action, Binding, Context, KeyPress};
+pub use pane_table::PaneId;
+pub use screen_state::ScreenState;
 pub use terminal::paint::Painter;
-pub use theme::{Look, Role, Theme};
+pub use theme::{ColorScheme, Role, Theme};
 
-/// What the command line and the configuration ask of the screen.
+/// Options of the screen, from command line and configuration.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Draw ASCII only, whatever the locale.
+    /// Use ASCII characters only, whatever the locale.
     pub ascii: bool,
-    /// Its colours.
-    pub look: Look,
-    /// Take the mouse.
+    /// Colors of the theme.
+    pub colors: ColorScheme,
+    /// Handle the mouse.
     pub mouse: bool,
-    /// Frames a second, at most: 1 to 10.
+    /// Highest number of frames per second: 1 to 10.
     pub frames: u8,
-    /// Which pods are shown at the begin.
+    /// Filter of the table at the start.
     pub filter: Filter,
-    /// How they are sorted at the begin.
+    /// Order of the table at the start.
     pub sort: Sort,
-    /// The columns that the table may have, from left to right.
+    /// The columns that may be visible, from left to right.
     pub columns: Vec<Column>,
-    /// What the keys do.
+    /// The key bindings.
     pub keymap: Keymap,
 }
 
@@ -62,7 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             ascii: false,
-            look: Look::Default,
+            colors: ColorScheme::Default,
             mouse: true,
             frames: 10,
             filter: Filter::default(),
@@ -73,34 +76,34 @@ impl Default for Options {
     }
 }
 
-/// Why the screen ended, other than by `q`.
+/// Why the screen exited, other than by `q`.
 #[derive(Debug, Error)]
 pub enum TuiError {
-    /// There is no terminal to draw on.
+    /// Standard output is not a terminal.
     #[error("standard output is not a terminal; `kpodtrace pods` prints the same table")]
     NotATerminal,
-    /// The terminal cannot place a cursor.
+    /// The terminal cannot move the cursor.
     #[error("TERM=dumb cannot show a screen; `kpodtrace pods` prints the same table")]
     Dumb,
-    /// The limit of open files leaves no room for keys and signals.
-    #[error("too many open files; raise the limit: ulimit -n 1024")]
+    /// The limit of open files is too low for keys and signals.
+    #[error("too many open files; raise the limit with: ulimit -n 1024")]
     Files,
     /// The terminal could not be set up, read or written.
-    #[error("the terminal failed: {0}")]
+    #[error("cannot use the terminal: {0}")]
     Terminal(#[from] io::Error),
-    /// A signal asked the program to end.
-    #[error("ended by signal {0}")]
+    /// A signal terminated the program.
+    #[error("terminated by signal {0}")]
     Signal(i32),
-    /// The terminal is gone.
-    #[error("the terminal is gone")]
+    /// The terminal was closed.
+    #[error("the terminal was closed")]
     HangUp,
-    /// The thread that makes what is shown has failed; its words are printed beside this.
-    #[error("the thread that computes what is shown failed; report the message below")]
+    /// The feed thread panicked; the panic is printed below.
+    #[error("the thread that updates the screen failed; report the message below")]
     Feed,
 }
 
 impl TuiError {
-    /// The exit code that a shell expects.
+    /// Exit code of the process; 128 plus the number for a signal.
     pub fn exit_code(&self) -> i32 {
         match self {
             TuiError::Signal(number) => 128 + number,
@@ -109,7 +112,7 @@ impl TuiError {
         }
     }
 
-    /// Nobody needs to be told: whoever ended the program knows.
+    /// True if no message is needed: the user terminated the program.
     pub fn is_quiet(&self) -> bool {
         matches!(self, TuiError::Signal(_) | TuiError::HangUp)
     }

@@ -1,5 +1,4 @@
-//! Owns what a frame is drawn from: one moment with its rows, header and PLEG, and what a pane needs, worked out once.
-//! It must not change while it is shown: the next moment makes a new one.
+//! What a frame is drawn from: a node view with its rows, header and PLEG, computed once.
 
 use std::sync::OnceLock;
 
@@ -10,40 +9,40 @@ use crate::view::{
 
 use crate::tui::widgets::cells::width;
 
-/// Events in their pane: what can be folded and sorted within one frame.
+/// Most events in the Events pane: as many as one frame can fold and sort.
 const EVENTS: usize = 10_000;
 
-/// A moment, ready to be drawn.
+/// A node view, ready to be drawn.
 #[derive(Clone, Debug)]
-pub struct Picture {
-    /// The moment.
-    pub moment: NodeView,
-    /// What is shown: a recording's name and speed, or that it is live.
+pub struct ScreenState {
+    /// The node view.
+    pub node_view: NodeView,
+    /// Title: name and speed of a recording, or live.
     pub title: Text,
     /// The header.
     pub header: NodeHeader,
     /// PLEG.
     pub pleg: PlegView,
-    /// The rows that the filter shows, as they are sorted.
+    /// Indices of the rows that match the filter, sorted.
     pub shown: Vec<usize>,
     /// Widest `namespace/name` and STATUS of all rows, cells.
     pub widest: (usize, usize),
-    /// Credentials in messages are shown.
+    /// Credentials in messages are visible.
     pub secrets: bool,
-    // These look at every pod: once a moment, not once a key, and only while their pane is open.
+    // Computed from every pod: once per node view, and only while their pane is open.
     node: OnceLock<NodeDetail>,
     kubelet: OnceLock<KubeletView>,
     events: OnceLock<(Vec<EventLine>, usize)>,
 }
 
-impl Picture {
-    /// Works a moment out.
-    pub fn new(moment: NodeView, title: &str, filter: &Filter, sort: Sort) -> Self {
-        let (header, pleg, rows) = (moment.header(), moment.pleg(), moment.rows());
+impl ScreenState {
+    /// Computes header, PLEG and column widths. `choose` selects the rows.
+    pub fn new(node_view: NodeView, title: &str) -> Self {
+        let (header, pleg, rows) = (node_view.header(), node_view.pleg(), node_view.rows());
         let name = rows.iter().map(|r| width(&r.namespace) + 1 + width(&r.name)).max().unwrap_or(0);
         let status = rows.iter().map(|r| width(&r.status)).max().unwrap_or(0);
-        let mut picture = Self {
-            moment,
+        Self {
+            node_view,
             title: title.into(),
             header,
             pleg,
@@ -53,39 +52,37 @@ impl Picture {
             node: OnceLock::new(),
             kubelet: OnceLock::new(),
             events: OnceLock::new(),
-        };
-        picture.choose(filter, sort);
-        picture
+        }
     }
 
     /// The node.
     pub fn node(&self) -> &NodeDetail {
-        self.node.get_or_init(|| NodeDetail::new(&self.moment))
+        self.node.get_or_init(|| NodeDetail::new(&self.node_view))
     }
 
     /// The kubelet.
     pub fn kubelet(&self) -> &KubeletView {
-        self.kubelet.get_or_init(|| KubeletView::new(&self.moment))
+        self.kubelet.get_or_init(|| KubeletView::new(&self.node_view))
     }
 
-    /// The newest events, and how many older ones are left out.
+    /// The newest events, and the number of older ones omitted.
     pub fn events(&self) -> (&[EventLine], usize) {
-        let (events, older) = self.events.get_or_init(|| newest_events(&self.moment, EVENTS));
+        let (events, older) = self.events.get_or_init(|| newest_events(&self.node_view, EVENTS));
         (events, *older)
     }
 
-    /// Chooses the rows again.
+    /// Selects and sorts the rows.
     pub fn choose(&mut self, filter: &Filter, sort: Sort) {
-        self.shown = self.moment.chosen(filter, sort);
+        self.shown = self.node_view.chosen(filter, sort);
     }
 
-    /// The row at a place in the table.
+    /// A row of the table.
     pub fn row(&self, index: usize) -> Option<&Row> {
-        self.shown.get(index).and_then(|&i| self.moment.rows().get(i))
+        self.shown.get(index).and_then(|&i| self.node_view.rows().get(i))
     }
 
-    /// The place in the table of the pod with that UID.
+    /// Index in the table of the pod with this UID.
     pub fn find(&self, key: &str) -> Option<usize> {
-        self.shown.iter().position(|&i| self.moment.rows()[i].key == key)
+        self.shown.iter().position(|&i| self.node_view.rows()[i].key == key)
     }
 }

@@ -1,15 +1,15 @@
-//! Owns which keys are bound to what here and now: the table of keys, or what a configuration makes of it.
-//! It must not let a key mean two things in one place, nor take the last way to quit.
+//! The key bindings in use: the defaults, changed by the configuration.
 
-use crate::tui::keys::{Action, BINDINGS, Binding, Context, Key};
+use crate::tui::keys::bindings::BINDINGS;
+use crate::tui::keys::{Action, Binding, Context, KeyPress};
 
-/// Quits everywhere, whatever is bound.
-const ALWAYS_QUITS: Key = Key::Ctrl('c');
+/// Quits in every context, whatever is configured.
+const ALWAYS_QUITS: KeyPress = KeyPress::Ctrl('c');
 
-/// The keys of every line of the table.
+/// The keys of every binding, in the order of `BINDINGS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keymap {
-    keys: Vec<Vec<Key>>,
+    keys: Vec<Vec<KeyPress>>,
 }
 
 impl Default for Keymap {
@@ -19,7 +19,7 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The actions that can be bound to other keys, as the table has them. What edits a line while one types cannot.
+    /// The actions that the configuration can bind, without those of the input lines.
     pub fn actions() -> Vec<Action> {
         let mut actions: Vec<Action> = BINDINGS.iter().filter(|b| is_bindable(b)).map(|b| b.action).collect();
         let mut seen = Vec::new();
@@ -31,42 +31,43 @@ impl Keymap {
         actions
     }
 
-    /// Binds an action to these keys instead of its own.
-    pub fn bind(&mut self, action: Action, keys: &[Key]) {
-        for (bound, line) in self.keys.iter_mut().zip(BINDINGS).filter(|(_, b)| b.action == action && is_bindable(b)) {
+    /// Replaces the keys of an action.
+    pub fn bind(&mut self, action: Action, keys: &[KeyPress]) {
+        let bindings = self.keys.iter_mut().zip(BINDINGS.iter());
+        for (bound, binding) in bindings.filter(|(_, b)| b.action == action && is_bindable(b)) {
             *bound = keys.to_vec();
-            if line.action == Action::Quit && !bound.contains(&ALWAYS_QUITS) {
+            if binding.action == Action::Quit && !bound.contains(&ALWAYS_QUITS) {
                 bound.push(ALWAYS_QUITS);
             }
         }
     }
 
-    /// What a key means there.
-    pub fn action(&self, context: Context, key: Key) -> Option<Action> {
-        self.lines(context).find(|(_, keys)| keys.contains(&key)).map(|(line, _)| line.action)
+    /// The action of a key in a context.
+    pub fn action(&self, context: Context, key: KeyPress) -> Option<Action> {
+        self.bindings(context).find(|(_, keys)| keys.contains(&key)).map(|(binding, _)| binding.action)
     }
 
-    /// The lines of the table that hold there, with their keys; what has none is left out.
-    pub fn lines(&self, context: Context) -> impl Iterator<Item = (&'static Binding, &[Key])> {
-        let here = BINDINGS.iter().zip(&self.keys).filter(move |(line, _)| line.contexts.contains(&context));
-        here.map(|(line, keys)| (line, keys.as_slice())).filter(|(_, keys)| !keys.is_empty())
+    /// The bindings of a context with their keys, without those that have none.
+    pub fn bindings(&self, context: Context) -> impl Iterator<Item = (&'static Binding, &[KeyPress])> {
+        let here = BINDINGS.iter().zip(&self.keys).filter(move |(binding, _)| binding.holds_in(context));
+        here.map(|(binding, keys)| (binding, keys.as_slice())).filter(|(_, keys)| !keys.is_empty())
     }
 
-    /// The keys of an action, wherever it is bound first.
-    pub fn keys(&self, action: Action) -> &[Key] {
-        let line = BINDINGS.iter().position(|b| b.action == action && is_bindable(b));
-        line.and_then(|i| self.keys.get(i)).map_or(&[], Vec::as_slice)
+    /// The keys of an action, in its first context.
+    pub fn keys(&self, action: Action) -> &[KeyPress] {
+        let binding = BINDINGS.iter().position(|b| b.action == action && is_bindable(b));
+        binding.and_then(|i| self.keys.get(i)).map_or(&[], Vec::as_slice)
     }
 
-    /// A key that means two things in one place, and both.
-    pub fn clash(&self) -> Option<(Key, Action, Action)> {
-        for context in Context::ALL {
-            let mut seen: Vec<(Key, Action)> = Vec::new();
-            for (line, keys) in self.lines(context) {
+    /// A key with two actions in one context, and both.
+    pub fn clash(&self) -> Option<(KeyPress, Action, Action)> {
+        for context in Context::all() {
+            let mut seen: Vec<(KeyPress, Action)> = Vec::new();
+            for (binding, keys) in self.bindings(context) {
                 for &key in keys {
                     match seen.iter().find(|(other, _)| *other == key) {
-                        Some((_, before)) => return Some((key, *before, line.action)),
-                        None => seen.push((key, line.action)),
+                        Some((_, first)) => return Some((key, *first, binding.action)),
+                        None => seen.push((key, binding.action)),
                     }
                 }
             }
@@ -75,38 +76,39 @@ impl Keymap {
     }
 }
 
-fn is_bindable(line: &Binding) -> bool {
-    !line.contexts.iter().all(|context| context.is_typing())
+fn is_bindable(binding: &Binding) -> bool {
+    Context::all().any(|context| !context.is_typing() && binding.holds_in(context))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::pane_table::PaneId;
 
-    fn key(name: &str) -> Key {
-        Key::read(name).unwrap()
+    fn key(name: &str) -> KeyPress {
+        KeyPress::parse(name).unwrap()
     }
 
     #[test]
-    fn no_key_has_two_meanings_in_one_place() {
+    fn no_key_has_two_actions_in_one_context() {
         assert_eq!(Keymap::default().clash(), None);
         let mut keymap = Keymap::default();
         keymap.bind(Action::Pause, &[key("s")]);
         assert_eq!(keymap.clash(), Some((key("s"), Action::SortNext, Action::Pause)));
         keymap.bind(Action::SortNext, &[key("p")]);
         assert_eq!(keymap.clash(), None, "exchanged");
-        assert_eq!(keymap.action(Context::List, key("p")), Some(Action::SortNext));
-        assert_eq!(keymap.action(Context::Pod, key("p")), None);
+        assert_eq!(keymap.action(Context::Pane(PaneId::Pods), key("p")), Some(Action::SortNext));
+        assert_eq!(keymap.action(Context::Pane(PaneId::Pod), key("p")), None);
     }
 
     #[test]
-    fn it_can_always_be_quit_and_always_be_typed() {
+    fn quit_and_input_keys_cannot_be_unbound() {
         let mut keymap = Keymap::default();
         Keymap::actions().into_iter().for_each(|action| keymap.bind(action, &[]));
-        for context in Context::ALL {
+        for context in Context::all() {
             assert_eq!(keymap.action(context, ALWAYS_QUITS), Some(Action::Quit), "{context:?}");
         }
-        assert_eq!(keymap.action(Context::Typing, key("Enter")), Some(Action::KeepFilter));
+        assert_eq!(keymap.action(Context::FilterInput, key("Enter")), Some(Action::KeepFilter));
         assert!(!Keymap::actions().contains(&Action::Erase));
     }
 }

@@ -1,68 +1,68 @@
-//! Owns the table of keys as documentation.
-//! It must not know a key that the keymap does not.
+//! The key bindings as documentation: `docs/keys.md` and the manual page.
 
-use crate::tui::help::is_everywhere;
 use crate::tui::keys::keymap::Keymap;
-use crate::tui::keys::{Binding, Context, Key};
+use crate::tui::keys::{Binding, Context, KeyPress};
+use crate::tui::pane_table::PaneId;
 
-/// What is said before the keys.
+/// Text before the tables.
 const HEAD: &str = "\
 # Keys
 
-What each key does, pane by pane. `?` shows the keys of the pane, the last line the most useful ones. The name of an
-action is what `:` takes, and what the configuration binds to other keys (`kpodtrace config`).
+Keys of each pane. `?` lists the keys of the open pane; the footer shows the most useful ones. The action is the name of
+a command in the palette (`:`), and the name to bind other keys in the configuration (`kpodtrace config`).
 
-The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes to a tab, a double click opens.
-`--no-mouse` leaves it to the terminal, for selecting text.
+Mouse: the wheel scrolls; a click selects a row, sorts by a column heading or opens a tab; a double click opens.
+`--no-mouse` leaves the mouse to the terminal, to select text.
 ";
 
-/// The keys of one place.
+/// The keys of one context.
 #[derive(Debug)]
-pub struct Place {
-    /// Where they are pressed.
+pub struct KeySection {
+    /// Name of the context.
     pub title: &'static str,
-    /// What each does.
-    pub lines: Vec<Line>,
+    /// One row for each binding.
+    pub rows: Vec<KeyRow>,
 }
 
-/// What some keys do.
+/// One binding.
 #[derive(Debug)]
-pub struct Line {
+pub struct KeyRow {
     /// Names of the keys.
     pub keys: Vec<String>,
     /// What they do.
-    pub what: &'static str,
+    pub text: &'static str,
     /// Name of the action.
     pub action: &'static str,
 }
 
-impl Line {
-    fn of((line, keys): (&'static Binding, &[Key])) -> Self {
-        let keys = keys.iter().copied().map(Key::name).collect();
-        Self { keys, what: line.long, action: line.action.name() }
+impl KeyRow {
+    fn new((binding, keys): (&'static Binding, &[KeyPress])) -> Self {
+        let keys = keys.iter().copied().map(KeyPress::name).collect();
+        Self { keys, text: binding.long, action: binding.action.name() }
     }
 }
 
-/// The keys of every pane, then each pane's own.
-pub fn places(keymap: &Keymap) -> Vec<Place> {
-    let everywhere = keymap.lines(Context::List).filter(|(b, _)| is_everywhere(b)).map(Line::of).collect();
+/// The keys of every pane, then those of each context.
+pub fn key_sections(keymap: &Keymap) -> Vec<KeySection> {
+    let first = Context::Pane(PaneId::Pods);
+    let global = keymap.bindings(first).filter(|(b, _)| b.is_global()).map(KeyRow::new).collect();
     let own = |context: Context| {
-        let own = |(b, _): &(&Binding, &[Key])| context.is_typing() || !is_everywhere(b);
-        keymap.lines(context).filter(own).map(Line::of).collect()
+        let own = |(b, _): &(&Binding, &[KeyPress])| context.is_typing() || !b.is_global();
+        keymap.bindings(context).filter(own).map(KeyRow::new).collect()
     };
-    let places = Context::ALL.map(|context| Place { title: context.title(), lines: own(context) });
-    let all = [Place { title: "Every pane", lines: everywhere }].into_iter().chain(places);
-    all.filter(|place| !place.lines.is_empty()).collect()
+    let contexts = Context::all().map(|context| KeySection { title: context.title(), rows: own(context) });
+    let all = [KeySection { title: "Every pane", rows: global }].into_iter().chain(contexts);
+    all.filter(|section| !section.rows.is_empty()).collect()
 }
 
 /// The keys as Markdown.
-pub fn keys_text(keymap: &Keymap) -> String {
+pub fn keys_markdown(keymap: &Keymap) -> String {
     let mut out = String::from(HEAD);
-    for place in places(keymap) {
-        out.push_str(&format!("\n## {}\n\n| keys | what they do | action |\n|---|---|---|\n", place.title));
-        for Line { keys, what, action } in place.lines {
+    for section in key_sections(keymap) {
+        out.push_str(&format!("\n## {}\n\n| keys | effect | action |\n|---|---|---|\n", section.title));
+        for KeyRow { keys, text, action } in section.rows {
             let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-            out.push_str(&format!("| {} | {what} | `{action}` |\n", keys.join(" ")));
+            out.push_str(&format!("| {} | {text} | `{action}` |\n", keys.join(" ")));
         }
     }
     out

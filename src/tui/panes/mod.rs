@@ -1,5 +1,7 @@
-//! Owns which panes there are, in the order of their number keys.
-//! It must not draw them: one file per pane does.
+//! The panes of the screen: keys, drawing and state of a pane are in its folder, and it implements [`Pane`].
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 pub mod events;
 pub mod kubelet;
@@ -9,45 +11,143 @@ pub mod pod;
 pub mod pods;
 pub mod runbook;
 
-/// A pane of the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Pane {
-    /// The table of pods.
-    #[default]
-    Pods,
-    /// One pod.
-    Pod,
-    /// What feeds the kubelet's sync loop.
-    Kubelet,
-    /// The node's conditions and resources.
-    Node,
-    /// All events about the node and its pods.
-    Events,
-    /// The runbook: its entries, or one of them.
-    Runbook,
+use crate::container_log::LogCommand;
+use crate::tui::input::InputMode;
+use crate::tui::keys::{Action, Context};
+use crate::tui::pane_table::{PaneId, pane_table};
+use crate::tui::screen_state::ScreenState;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::scroll::View;
+
+/// What a frame of a pane is drawn from, besides the state of the pane.
+pub struct DrawContext<'a> {
+    /// The node at one instant.
+    pub screen: &'a ScreenState,
+    /// What keys do now.
+    pub mode: &'a InputMode,
+    /// The screen does not follow the feed.
+    pub paused: bool,
+    /// Colors and glyphs.
+    pub theme: &'a Theme,
 }
 
-impl Pane {
-    /// All, by number key.
-    pub const ALL: [Pane; 6] = [Pane::Pods, Pane::Pod, Pane::Kubelet, Pane::Node, Pane::Events, Pane::Runbook];
+/// What remains to be done after a pane handled an action.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Nothing.
+    Done,
+    /// The action is not one of this pane.
+    Unhandled,
+    /// Open another pane.
+    Open(PaneId),
+    /// Close this pane and show another one as it was.
+    Return(PaneId),
+    /// Send a command to the log reader.
+    Log(LogCommand),
+    /// Show a message in the footer; true for an error.
+    Message(&'static str, bool),
+}
 
-    /// As its tab and the palette name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pane::Pods => "Pods",
-            Pane::Pod => "Pod",
-            Pane::Kubelet => "Kubelet",
-            Pane::Node => "Node",
-            Pane::Events => "Events",
-            Pane::Runbook => "Runbook",
-        }
+impl From<Option<LogCommand>> for Outcome {
+    fn from(command: Option<LogCommand>) -> Self {
+        command.map_or(Outcome::Done, Outcome::Log)
+    }
+}
+
+/// A pane: its state, its keys, how it is drawn.
+pub trait Pane {
+    /// The key context while the pane is open.
+    fn context(&self) -> Context;
+
+    /// The pane draws the header of the screen itself.
+    fn has_header(&self) -> bool {
+        false
     }
 
-    /// The pane `step` tabs to the right, round the end.
-    #[must_use]
-    pub fn beside(self, step: isize) -> Self {
-        let count = Self::ALL.len() as isize;
-        let at = Self::ALL.iter().position(|p| *p == self).unwrap_or(0) as isize;
-        Self::ALL[(at + step).rem_euclid(count) as usize]
+    /// Draws the pane; returns the visible part of what scrolls.
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &DrawContext<'_>) -> View;
+
+    /// Applies a new state of the node.
+    fn update(&mut self, _screen: &mut ScreenState) {}
+
+    /// Carries out an action.
+    fn act(&mut self, _action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
+        Outcome::Unhandled
+    }
+
+    /// The filter or search term; empty where a pane has none.
+    fn words(&self) -> &str {
+        ""
+    }
+
+    /// The filter or search term, to be edited; None where a pane has none.
+    fn words_mut(&mut self) -> Option<&mut String> {
+        None
+    }
+
+    /// Applies the edited term.
+    fn search(&mut self, _screen: Option<&mut ScreenState>) {}
+
+    /// The selected row, or the first visible line.
+    fn position(&self) -> usize;
+
+    /// Selects a row, or scrolls to a line; `draw` limits it to the last one.
+    fn select(&mut self, row: usize, screen: &ScreenState);
+
+    /// Moves to a row; `usize::MAX` is the end.
+    fn move_to(&mut self, row: usize, screen: &ScreenState) -> Outcome {
+        self.select(row, screen);
+        Outcome::Done
+    }
+
+    /// Moves `step` rows down.
+    fn move_by(&mut self, step: isize, screen: &ScreenState) -> Outcome {
+        self.move_to(self.position().saturating_add_signed(step), screen)
+    }
+
+    /// Moves one page of `rows` rows down or up.
+    fn page_by(&mut self, down: bool, rows: usize, screen: &ScreenState) -> Outcome {
+        self.move_by(if down { rows as isize } else { -(rows as isize) }, screen)
+    }
+
+    /// The text that the copy key copies; `line` is the selected line.
+    fn copy_text(&self, line: Option<&str>) -> Option<String> {
+        line.map(str::to_owned)
+    }
+}
+
+macro_rules! define_panes {
+    ($($id:ident, $field:ident, $pane:ty, $key:literal, $title:literal, $command:literal, $help:literal;)*) => {
+        /// The state of all panes.
+        #[derive(Debug, Default)]
+        #[allow(missing_docs)]
+        pub struct Panes {
+            $(pub $field: $pane),*
+        }
+
+        impl Panes {
+            /// The pane of that name.
+            pub fn get(&self, id: PaneId) -> &dyn Pane {
+                match id {
+                    $(PaneId::$id => &self.$field),*
+                }
+            }
+
+            /// The pane of that name, to be changed.
+            pub fn get_mut(&mut self, id: PaneId) -> &mut dyn Pane {
+                match id {
+                    $(PaneId::$id => &mut self.$field),*
+                }
+            }
+        }
+    };
+}
+
+pane_table!(define_panes);
+
+impl Panes {
+    /// Applies a new state of the node to every pane.
+    pub fn update(&mut self, screen: &mut ScreenState) {
+        PaneId::ALL.iter().for_each(|id| self.get_mut(*id).update(screen));
     }
 }

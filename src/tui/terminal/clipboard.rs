@@ -1,12 +1,12 @@
-//! Owns how text is handed to the terminal's clipboard (OSC 52), and that it cannot do harm there.
-//! It must not hand over a line feed: what is pasted into a shell waits for the one who pastes it.
+//! Copies text to the terminal clipboard (OSC 52). The text never has a line feed, so a shell does not run it when
+//! pasted.
 
 use crate::text::Text;
 
-/// Longest text that is copied, bytes: terminals ignore what is much longer.
+/// Longest text that is copied, bytes; terminals ignore much longer ones.
 const LONGEST: usize = 64 * 1024;
 
-/// Text as it is copied: one line, no control characters.
+/// Text for the clipboard: one line, no control characters.
 pub fn copyable(text: &str) -> String {
     let text = Text::new(text).one_line().trim().to_owned();
     let end = (0..=LONGEST.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);

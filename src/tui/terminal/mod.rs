@@ -1,5 +1,5 @@
-//! Owns the terminal's modes: set up, restored, and restored before a panic is told.
-//! It must not wait long for a terminal that takes nothing.
+//! Terminal modes: set up, restored, and restored before a panic is printed. A terminal that accepts no output blocks
+//! it only briefly.
 
 pub mod clipboard;
 pub mod output;
@@ -24,35 +24,35 @@ const RESTORE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1006h";
 /// No mouse.
 const NO_MOUSE: &[u8] = b"\x1b[?1006l\x1b[?1000l";
-/// How long a terminal may take none of it, before and after room was made in it.
+/// How long a terminal may accept no output, before and after its queue is flushed.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The terminal is set up: whoever restores it first takes this.
+/// The terminal is set up; the first to restore it clears this.
 static SET: AtomicBool = AtomicBool::new(false);
-/// The mouse was asked for: it must be given back.
+/// The mouse is enabled and must be disabled on exit.
 static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
-/// Panics of other threads, told when the terminal is restored.
-type Told = Arc<Mutex<Vec<String>>>;
+/// Panics of other threads, printed when the terminal is restored.
+type DeferredPanics = Arc<Mutex<Vec<String>>>;
 
 /// Restores the terminal when dropped.
 pub struct Terminal {
-    told: Told,
+    panics: DeferredPanics,
 }
 
 impl Terminal {
     /// Sets the terminal up, with or without its mouse.
     pub fn new(mouse: bool) -> io::Result<Self> {
         HAS_MOUSE.store(mouse, Ordering::Release);
-        let told = hook();
-        let terminal = Self { told };
+        let panics = hook();
+        let terminal = Self { panics };
         set_up()?;
         Ok(terminal)
     }
 
-    /// Sets it up once more, after somebody else had it.
+    /// Sets the terminal up again after another process used it.
     pub fn again(&self) -> io::Result<()> {
-        // What crossterm remembers as the modes to go back to is what it finds when it begins.
+        // crossterm restores the modes that it finds at its first call.
         SET.store(false, Ordering::Release);
         crossterm::terminal::disable_raw_mode()?;
         set_up()
@@ -62,8 +62,8 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore();
-        for text in self.told.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // There may be nobody to read it any more.
+        for text in self.panics.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // Standard error may be closed.
             let _ = writeln!(io::stderr().lock(), "{text}");
         }
     }
@@ -73,25 +73,25 @@ fn set_up() -> io::Result<()> {
     SET.store(true, Ordering::Release);
     crossterm::terminal::enable_raw_mode()?;
     let mouse = if HAS_MOUSE.load(Ordering::Acquire) { MOUSE } else { b"" };
-    // One that takes nothing is given back all the same.
+    // Restored later even if the terminal accepts no output now.
     _ = tty::write_within(&[SET_UP, mouse].concat(), PATIENCE);
     Ok(())
 }
 
-/// The terminal is set up: frames may be written.
+/// True while frames may be written.
 pub fn is_set_up() -> bool {
     SET.load(Ordering::Acquire)
 }
 
-/// Gives the terminal back as it was; nothing when that was done already.
+/// Restores the terminal once.
 pub fn restore() {
     if SET.swap(false, Ordering::AcqRel) {
         let mouse = if HAS_MOUSE.load(Ordering::Acquire) { NO_MOUSE } else { b"" };
-        // The modes first: they are taken at once, whatever becomes of the output.
+        // Modes first: they take effect even if the terminal accepts no output.
         let _ = crossterm::terminal::disable_raw_mode();
         let bytes = [mouse, RESTORE].concat();
         if tty::write_within(&bytes, PATIENCE) == Err(Unwritten::Stopped) {
-            // A frame that nobody has read gives way, so that this is read once somebody does.
+            // Drop a frame that the terminal has not accepted, so that this fits.
             tty::make_room();
             _ = tty::write_within(&bytes, PATIENCE);
         }
@@ -99,9 +99,9 @@ pub fn restore() {
 }
 
 /// Restores before a panic of this thread is told. One of another thread would be written across the screen: it is kept.
-fn hook() -> Told {
-    let told = Told::default();
-    let (kept, screen, before) = (told.clone(), thread::current().id(), panic::take_hook());
+fn hook() -> DeferredPanics {
+    let panics = DeferredPanics::default();
+    let (kept, screen, before) = (panics.clone(), thread::current().id(), panic::take_hook());
     panic::set_hook(Box::new(move |info| {
         if thread::current().id() != screen && SET.load(Ordering::Acquire) {
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(info.to_string());
@@ -110,5 +110,5 @@ fn hook() -> Told {
         restore();
         before(info);
     }));
-    told
+    panics
 }

@@ -1,5 +1,5 @@
-//! Owns the thread that writes frames to the terminal, one at a time.
-//! It must not make anybody wait: a terminal that is slow or stopped only means that frames are left out.
+//! The output thread: writes frames to the terminal, one at a time. While a terminal is slow or stopped, frames are
+//! skipped.
 
 use std::io;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::tui::terminal::tty::{self, Unwritten};
-use crate::tui::terminal::watch::Message;
+use crate::tui::terminal::watch::LoopEvent;
 use crate::tui::terminal::{self};
 
-/// Frames that may wait: the writer is given one only when it is idle.
+/// Capacity of the frame channel; the loop sends a frame only to an idle writer.
 const WAITING: usize = 1;
 
 /// The writer.
@@ -22,8 +22,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Starts the writer; it tells `loop_` of every frame that is written, and of the end of the terminal.
-    pub fn start(loop_: SyncSender<Message>) -> io::Result<Self> {
+    /// Starts the writer. It reports written frames and hang-up to `loop_`.
+    pub fn start(loop_: SyncSender<LoopEvent>) -> io::Result<Self> {
         let (frames, waiting) = sync_channel(WAITING);
         let busy = Arc::new(AtomicBool::new(false));
         let shared = busy.clone();
@@ -36,13 +36,13 @@ impl Output {
         self.busy.load(Ordering::Acquire)
     }
 
-    /// Hands a frame over. False when the terminal is gone.
+    /// Sends a frame; false after a hang-up.
     pub fn send(&self, frame: Vec<u8>) -> bool {
         self.busy.store(true, Ordering::Release);
         !matches!(self.frames.try_send(frame), Err(TrySendError::Disconnected(_)))
     }
 
-    /// Waits until all is written, but not longer than `limit`.
+    /// Waits until the frame is written, at most `limit`.
     pub fn settle(&self, limit: Duration) {
         let end = Instant::now() + limit;
         while self.is_busy() && Instant::now() < end {
@@ -51,17 +51,16 @@ impl Output {
     }
 }
 
-fn write_frames(waiting: &Receiver<Vec<u8>>, busy: &AtomicBool, loop_: &SyncSender<Message>) {
+fn write_frames(waiting: &Receiver<Vec<u8>>, busy: &AtomicBool, loop_: &SyncSender<LoopEvent>) {
     while let Ok(frame) = waiting.recv() {
-        // Without the lock of the standard library, which whoever restores the terminal must not wait for; and no more of the
-        // frame once that was done.
+        // Without the lock of the standard library, so that `restore` never waits for it; stops once the terminal is restored.
         let written = tty::write(&frame, terminal::is_set_up);
         busy.store(false, Ordering::Release);
         if written == Err(Unwritten::Gone) {
-            // The hang-up guard or the next frame tells the loop should its channel be full.
-            let _ = loop_.try_send(Message::HangUp);
+            // If the channel is full, the hang-up thread or the next frame reports it.
+            let _ = loop_.try_send(LoopEvent::HangUp);
             return;
         }
-        let _ = loop_.try_send(Message::Written);
+        let _ = loop_.try_send(LoopEvent::Written);
     }
 }

@@ -1,5 +1,4 @@
-//! Owns how a frame becomes bytes: only what differs from the frame before, in one piece and in few bytes.
-//! It must not write: a frame that cannot be handed over must not have been made.
+//! Encodes a frame as bytes: only what differs from the previous frame, in few bytes.
 
 use std::io::Write;
 
@@ -26,17 +25,17 @@ impl Default for Painter {
 }
 
 impl Painter {
-    /// Nothing is drawn yet.
+    /// Without a previous frame.
     pub fn new() -> Self {
         Self { last: Buffer::empty(Rect::ZERO), whole: true }
     }
 
-    /// The next frame is drawn whole, on a cleared screen.
+    /// Draws the next frame whole, on a cleared screen.
     pub fn forget(&mut self) {
         self.whole = true;
     }
 
-    /// The bytes that bring the screen from the frame before to `next`; None when nothing differs.
+    /// The bytes that turn the previous frame into `next`; None if nothing differs.
     pub fn paint(&mut self, next: Buffer) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         if self.whole || self.last.area != next.area {
@@ -55,7 +54,7 @@ type Style = (Color, Color, Modifier);
 
 const PLAIN_STYLE: Style = (Color::Reset, Color::Reset, Modifier::empty());
 
-/// A cell that differs, with where it is: column, row.
+/// A cell that differs: column, row, cell.
 type Changed<'a> = (u16, u16, &'a Cell);
 
 fn style(cell: &Cell) -> Style {
@@ -63,12 +62,11 @@ fn style(cell: &Cell) -> Style {
 }
 
 /// Line by line, or column by column in each style, whichever is shorter: text comes in lines, while the ages and
-/// countdowns of a table move in columns. Begins and ends in plain style, so that what is written beside it looks as it
-/// should.
+/// countdowns of a table change in columns. Starts and ends in plain style, so that other output is not affected.
 fn encode(cells: &[Changed<'_>], width: u16) -> Vec<u8> {
     let runs: Vec<&[Changed]> = cells.chunk_by(is_run).collect();
     let lines = written(&runs, width);
-    // A wide character covers what stands behind it, so that it must be written before that.
+    // A wide character covers the next cell, so it must be written before it.
     if runs.len() > MOST_RUNS || cells.iter().any(|(.., cell)| cell.cell_width() > 1) {
         return lines;
     }
@@ -88,10 +86,10 @@ fn encode(cells: &[Changed<'_>], width: u16) -> Vec<u8> {
     if columns.len() < lines.len() { columns } else { lines }
 }
 
-/// With more pieces than this the screen is another one, and is not worth the search.
+/// With more runs than this, most of the screen changed, and column order does not pay off.
 const MOST_RUNS: usize = 1000;
 
-/// The second is written right behind the first, in the same style.
+/// True if the second cell follows the first in the same style.
 fn is_run((x, y, a): &Changed<'_>, (next, line, b): &Changed<'_>) -> bool {
     line == y && *next == x + 1 && style(a) == style(b)
 }
@@ -107,12 +105,12 @@ fn written(runs: &[&[Changed<'_>]], width: u16) -> Vec<u8> {
     pen.bytes
 }
 
-/// What writes, where it stands, and how.
+/// Writes cells; tracks cursor and style of the terminal.
 struct Pen {
     bytes: Vec<u8>,
     style: Style,
-    /// Column, row, and whether it stands there for sure: terminals disagree on the width of some characters, and on
-    /// what comes behind the last column. Unsure it still writes on: what stands behind such a character is behind it.
+    /// Column, row, and whether the cursor is certain to be there: terminals disagree on the width of some characters and
+    /// on what follows the last column. The next cell of the same run is correct even when the position is uncertain.
     at: Option<(u16, u16, bool)>,
     width: u16,
 }
@@ -160,8 +158,8 @@ impl Pen {
     }
 }
 
-/// From one line or column to another: each by itself, or many in one sequence. A line feed moves straight down, as the
-/// terminal is raw, and never from the last line.
+/// Moves from one line or column to another, step by step or in one sequence. A line feed moves straight down, as the
+/// terminal is in raw mode, and never from the last line.
 fn steps(from: u16, to: u16, (on, many_on): (&str, &str), (back, many_back): (&str, &str)) -> String {
     let (one, many, count) = if to >= from { (on, many_on, to - from) } else { (back, many_back, from - to) };
     let each = one.repeat(usize::from(count.min(4)));
@@ -169,7 +167,7 @@ fn steps(from: u16, to: u16, (on, many_on): (&str, &str), (back, many_back): (&s
     if count <= 4 && each.len() <= once.len() { each } else { once }
 }
 
-/// What follows a reset to make this style.
+/// Codes that select this style after a reset.
 fn select(bytes: &mut Vec<u8>, (fg, bg, modifier): Style) {
     const CODES: [(Modifier, &[u8]); 8] = [
         (Modifier::BOLD, b";1"),
@@ -186,7 +184,7 @@ fn select(bytes: &mut Vec<u8>, (fg, bg, modifier): Style) {
     colour(bytes, bg, 40);
 }
 
-/// `base` is 30 for what is written, 40 for what is behind it.
+/// `base` is 30 for the foreground, 40 for the background.
 fn colour(bytes: &mut Vec<u8>, colour: Color, base: u8) {
     let code = match colour {
         Color::Reset => return,

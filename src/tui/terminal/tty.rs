@@ -1,5 +1,4 @@
-//! Owns writing to the terminal without ever waiting for it longer than is asked: through an opening of its own that does not
-//! block, so that nothing changes for who shares the terminal. It must not know what is written.
+//! Writes to the terminal with a time limit, through a non-blocking file descriptor of its own.
 
 use std::fs;
 use std::io::stdout;
@@ -12,27 +11,27 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{Action, QueueSelector, tcflow, tcflush};
 
-/// How often a terminal that takes nothing is asked whether this is still wanted.
+/// How often a blocked write checks whether to continue.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The terminal, opened once more.
+/// The terminal, opened a second time without blocking.
 static OWN: OnceLock<Option<OwnedFd>> = OnceLock::new();
 
-/// Why not all was written.
+/// Why the output is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unwritten {
-    /// The terminal took no more until nobody wanted it any longer.
+    /// The terminal accepted no more until the write was stopped.
     Stopped,
-    /// The terminal is gone.
+    /// The terminal was closed.
     Gone,
 }
 
-/// Writes all of it; between two looks at the terminal `wanted` says whether to go on.
+/// Writes all bytes, while `wanted` is true.
 pub fn write(mut bytes: &[u8], wanted: impl Fn() -> bool) -> Result<(), Unwritten> {
     let stdout = stdout();
     let terminal = terminal(&stdout);
     while !bytes.is_empty() {
-        // Without an opening of its own a write may block: not before the terminal takes something.
+        // Standard output may block: write only when the terminal is ready.
         match is_ready(terminal) {
             Ok(true) => match rustix::io::write(terminal, bytes) {
                 Ok(0) => return Err(Unwritten::Gone),
@@ -50,28 +49,28 @@ pub fn write(mut bytes: &[u8], wanted: impl Fn() -> bool) -> Result<(), Unwritte
     Ok(())
 }
 
-/// Writes all of it within `limit`, while `wanted` says so.
+/// Writes all bytes within `limit`.
 pub fn write_within(bytes: &[u8], limit: Duration) -> Result<(), Unwritten> {
     let end = Instant::now() + limit;
     write(bytes, || Instant::now() < end)
 }
 
-/// Makes room in a terminal that takes nothing: what was written to it and not shown is thrown away, and a stop by Ctrl-S ends.
+/// Flushes the output queue of a blocked terminal and resumes output that Ctrl-S stopped.
 pub fn make_room() {
     let stdout = stdout();
     let terminal = terminal(&stdout);
-    // What fails here leaves the terminal as it was.
+    // On failure the terminal stays as it was.
     _ = tcflow(terminal, Action::OOn);
     _ = tcflush(terminal, QueueSelector::OFlush);
 }
 
-/// The opening that does not block, or standard output where the terminal cannot be opened again.
+/// The non-blocking file descriptor, or standard output if the terminal cannot be opened again.
 fn terminal(stdout: &std::io::Stdout) -> BorrowedFd<'_> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let own = OWN.get_or_init(|| {
         let path = fs::read_link("/proc/self/fd/1").ok()?;
         let own = rustix::fs::open(&path, flags, Mode::empty()).ok()?;
-        // Another terminal of that name may be there: a container has names of its own.
+        // In a container the path may name another terminal.
         let is_same = |a: &rustix::fs::Stat, b: &rustix::fs::Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
         let (is, should) = (rustix::fs::fstat(&own).ok()?, rustix::fs::fstat(stdout).ok()?);
         is_same(&is, &should).then_some(own)

@@ -1,5 +1,5 @@
-//! Owns the threads that wait for keys, for signals, and for the terminal to go away.
-//! It must not be joined: a read from a terminal that is gone may never return, or return for ever.
+//! Threads that wait for keys, signals and hang-up. They are never joined: a read from a closed terminal may never
+//! return.
 
 use std::io::{self, stdout};
 use std::process;
@@ -19,34 +19,34 @@ use crate::container_log::LogUpdate;
 use crate::tui::terminal;
 use crate::view::NodeView;
 
-/// What the loop is woken for.
+/// An event for the loop.
 #[derive(Debug)]
-pub enum Message {
+pub enum LoopEvent {
     /// A key or a paste.
     Input(Event),
-    /// Keys cannot be read any more.
+    /// Keys can no longer be read.
     InputFailed(io::Error),
     /// A signal.
     Signal(i32),
-    /// The terminal is gone.
+    /// The terminal was closed.
     HangUp,
     /// A frame has been written.
     Written,
-    /// The moment that was asked for, and what is shown.
+    /// The requested node view, and the title.
     NodeView(Box<NodeView>, String),
-    /// What is new of a log: how often logs were opened and closed until then, and the news.
+    /// Log updates, and the number of logs opened and closed before them.
     News(u64, Vec<LogUpdate>),
-    /// The feed has failed: no moment will ever come any more.
+    /// The feed thread exited.
     FeedEnded,
 }
 
-/// Messages that may wait for the loop; threads that have more wait themselves.
+/// Capacity of the event channel; senders block while it is full.
 pub const WAITING: usize = 256;
-/// The loop is given so long to end after a hang-up, and after a signal.
+/// How long the loop may take to exit after a hang-up, and after a signal.
 const LIMITS: (Duration, Duration) = (Duration::from_millis(700), Duration::from_millis(1500));
 
-/// Starts all three. `ended` says that the loop has ended, and with it what they are for.
-pub fn start(loop_: &SyncSender<Message>, ended: &Arc<AtomicBool>) -> io::Result<()> {
+/// Starts all three threads. `ended` is true once the loop has exited.
+pub fn start(loop_: &SyncSender<LoopEvent>, ended: &Arc<AtomicBool>) -> io::Result<()> {
     let (to, end) = (loop_.clone(), ended.clone());
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
@@ -57,20 +57,20 @@ pub fn start(loop_: &SyncSender<Message>, ended: &Arc<AtomicBool>) -> io::Result
     let (to, end) = (loop_.clone(), ended.clone());
     spawn("hang-up", move || {
         wait_for_hang_up();
-        let _ = to.try_send(Message::HangUp);
+        let _ = to.try_send(LoopEvent::HangUp);
         give_up_after(LIMITS.0, SIGHUP, &end);
     })?;
     let to = loop_.clone();
     spawn("input", move || {
         loop {
             let message = match event::read() {
-                // It is lost when a key comes at the same moment: the signal itself is not.
+                // Resizes are handled by SIGWINCH, which is never lost.
                 Ok(Event::Resize(..)) => continue,
-                Ok(event) => Message::Input(event),
+                Ok(event) => LoopEvent::Input(event),
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
-                Err(why) => Message::InputFailed(why),
+                Err(why) => LoopEvent::InputFailed(why),
             };
-            let last = matches!(message, Message::InputFailed(_));
+            let last = matches!(message, LoopEvent::InputFailed(_));
             if to.send(message).is_err() || last {
                 return;
             }
@@ -82,7 +82,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(work).map(|_| ())
 }
 
-fn told_of(signal: i32, to: &SyncSender<Message>, ended: &Arc<AtomicBool>) {
+fn told_of(signal: i32, to: &SyncSender<LoopEvent>, ended: &Arc<AtomicBool>) {
     if ended.load(Ordering::Acquire) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;
@@ -91,10 +91,10 @@ fn told_of(signal: i32, to: &SyncSender<Message>, ended: &Arc<AtomicBool>) {
         let ended = ended.clone();
         let _ = spawn("last resort", move || give_up_after(LIMITS.1, signal, &ended));
     }
-    let _ = to.send(Message::Signal(signal));
+    let _ = to.send(LoopEvent::Signal(signal));
 }
 
-/// A closed pseudo terminal is seen here at once, also where SIGHUP is ignored and a read would spin (crossterm#793).
+/// Detects a closed pseudo terminal at once, even if SIGHUP is ignored and a read would spin (crossterm#793).
 fn wait_for_hang_up() {
     let stdout = stdout();
     loop {

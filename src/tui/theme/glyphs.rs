@@ -1,5 +1,4 @@
-//! Owns the ASCII form of every glyph that is drawn, applied to a finished frame.
-//! It must not be needed by a region: regions draw the one form, and a foreign character becomes `?`.
+//! ASCII replacements for glyphs, applied to a finished frame.
 
 use ratatui::buffer::Buffer;
 
@@ -30,7 +29,7 @@ const ASCII: [(&str, &str); 21] = [
     ("█", "@"),
 ];
 
-/// Replaces all that is not ASCII. In a terminal that is not UTF-8 the bytes of other characters can be control codes.
+/// Replaces all other characters. In a terminal without UTF-8 their bytes can be control codes.
 pub fn to_ascii(buffer: &mut Buffer) {
     for cell in buffer.content.iter_mut().filter(|cell| !cell.symbol().is_ascii()) {
         let found = ASCII.iter().find(|(glyph, _)| *glyph == cell.symbol());

@@ -1,5 +1,4 @@
-//! Owns how a role looks: the terminal's 16 colours on its own background, or bold, reverse and underline alone.
-//! It must not let colour carry a meaning by itself: whatever has a role also has a word or a glyph.
+//! Colors and text styles of each role. Every role also has a word or a glyph, for terminals without color.
 
 pub mod glyphs;
 
@@ -8,89 +7,90 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::pipeline::StageState;
 use crate::view::PodHealth;
 
-/// What a piece of the screen is.
+/// The meaning of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Text.
     Plain,
-    /// Something failed, or does not answer.
-    Trouble,
-    /// Something takes long.
-    Slow,
-    /// All is well.
-    Good,
-    /// Under way.
+    /// Failed, or does not respond.
+    Error,
+    /// Slow, or close to a limit.
+    Warning,
+    /// Ready, healthy.
+    Ok,
+    /// In progress.
     Active,
-    /// Less important.
+    /// Secondary text.
     Muted,
     /// Names and headings.
     Heading,
-    /// The row the keys act on.
+    /// The selected row.
     Selected,
     /// A key in the footer or the help.
     Key,
 }
 
-/// Which colours a role has.
+/// The colors of the roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
-    /// The 16 colours, on any background.
+pub enum ColorScheme {
+    /// The 16 terminal colors, for any background.
     #[default]
     Default,
-    /// For a light background, on which yellow and cyan are hard to read.
+    /// For a light background: no yellow, no cyan.
     Light,
-    /// Bright and bold, nothing dimmed.
+    /// Bright and bold, without dim text.
     HighContrast,
-    /// Yellow against blue, which most people who do not tell red from green do tell.
+    /// Yellow and blue, for readers who cannot distinguish red from green.
     ColourBlind,
 }
 
-impl Look {
+impl ColorScheme {
     /// All.
-    pub const ALL: [Look; 4] = [Look::Default, Look::Light, Look::HighContrast, Look::ColourBlind];
+    pub const ALL: [ColorScheme; 4] =
+        [ColorScheme::Default, ColorScheme::Light, ColorScheme::HighContrast, ColorScheme::ColourBlind];
 
-    /// As `--theme` and the configuration name it.
+    /// Name for `--theme` and the configuration.
     pub fn name(self) -> &'static str {
         match self {
-            Look::Default => "default",
-            Look::Light => "light",
-            Look::HighContrast => "high-contrast",
-            Look::ColourBlind => "colour-blind",
+            ColorScheme::Default => "default",
+            ColorScheme::Light => "light",
+            ColorScheme::HighContrast => "high-contrast",
+            ColorScheme::ColourBlind => "colour-blind",
         }
     }
 
-    /// The one of that name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// The names there are.
-    pub fn read(name: &str) -> Result<Self, String> {
+    /// Unknown names, with those that exist.
+    pub fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|look| look.name() == name);
-        found.ok_or_else(|| format!("no theme {name:?}; they are {}", Self::ALL.map(Self::name).join(", ")))
+        found.ok_or_else(|| format!("unknown theme {name:?} (available: {})", Self::ALL.map(Self::name).join(", ")))
     }
 }
 
-/// Looks and glyphs.
+/// Colors and glyphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    look: Look,
+    scheme: ColorScheme,
     colour: bool,
-    /// Only ASCII is drawn.
+    /// ASCII characters only.
     pub ascii: bool,
 }
 
 impl Theme {
-    /// The default theme with or without colour, with or without glyphs beyond ASCII.
+    /// The default colors, or none; Unicode glyphs, or ASCII.
     pub fn new(colour: bool, ascii: bool) -> Self {
-        Self { look: Look::Default, colour, ascii }
+        Self { scheme: ColorScheme::Default, colour, ascii }
     }
 
-    /// The same with other colours.
+    /// The theme with other colors.
     #[must_use]
-    pub fn with(self, look: Look) -> Self {
-        Self { look, ..self }
+    pub fn with(self, scheme: ColorScheme) -> Self {
+        Self { scheme, ..self }
     }
 
-    /// What the environment asks for: `NO_COLOR` that is not empty takes the colours, a locale that is not UTF-8 the glyphs.
+    /// Reads the environment: a non-empty `NO_COLOR` disables colors, a locale other than UTF-8 the glyphs.
     pub fn from_env(ascii: bool, var: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| var(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
@@ -98,70 +98,72 @@ impl Theme {
         Self::new(set("NO_COLOR").is_none(), ascii || !utf8)
     }
 
-    /// How a role looks.
+    /// Style of a role.
     pub fn style(&self, role: Role) -> Style {
         let plain = Style::new();
         let bold = plain.add_modifier(Modifier::BOLD);
         match role {
             Role::Plain => return plain,
             Role::Selected => return plain.add_modifier(Modifier::REVERSED),
-            Role::Heading if self.look == Look::HighContrast => return bold.add_modifier(Modifier::UNDERLINED),
+            Role::Heading if self.scheme == ColorScheme::HighContrast => {
+                return bold.add_modifier(Modifier::UNDERLINED);
+            }
             Role::Heading => return bold,
             _ if !self.colour => {
                 return match role {
-                    Role::Trouble | Role::Key => bold,
-                    Role::Slow => plain.add_modifier(Modifier::UNDERLINED),
+                    Role::Error | Role::Key => bold,
+                    Role::Warning => plain.add_modifier(Modifier::UNDERLINED),
                     _ => plain,
                 };
             }
-            Role::Trouble | Role::Slow | Role::Good | Role::Active | Role::Muted | Role::Key => {}
+            Role::Error | Role::Warning | Role::Ok | Role::Active | Role::Muted | Role::Key => {}
         }
         let muted = plain.add_modifier(Modifier::DIM);
-        match (self.look, role) {
-            (Look::Default, Role::Trouble) => bold.fg(Color::Red),
-            (Look::Default, Role::Slow) => plain.fg(Color::Yellow),
-            (Look::Default, Role::Good) => plain.fg(Color::Green),
-            (Look::Default, Role::Active) => plain.fg(Color::Cyan),
-            (Look::Default, Role::Key) => bold.fg(Color::Cyan),
-            (Look::Light, Role::Trouble) => bold.fg(Color::Red),
-            (Look::Light, Role::Slow) => plain.fg(Color::Magenta),
-            (Look::Light, Role::Good) => plain.fg(Color::Green),
-            (Look::Light, Role::Active) => plain.fg(Color::Blue),
-            (Look::Light, Role::Key) => bold.fg(Color::Blue),
-            (Look::HighContrast, Role::Trouble) => bold.fg(Color::LightRed),
-            (Look::HighContrast, Role::Slow) => bold.fg(Color::LightYellow),
-            (Look::HighContrast, Role::Good) => bold.fg(Color::LightGreen),
-            (Look::HighContrast, Role::Active) => bold.fg(Color::LightCyan),
-            (Look::HighContrast, Role::Key) => bold.fg(Color::LightMagenta),
-            (Look::HighContrast, _) => plain,
-            (Look::ColourBlind, Role::Trouble) => bold.fg(Color::LightYellow),
-            (Look::ColourBlind, Role::Slow) => plain.fg(Color::Yellow).add_modifier(Modifier::UNDERLINED),
-            (Look::ColourBlind, Role::Good) => plain.fg(Color::LightBlue),
-            (Look::ColourBlind, Role::Active) => plain.fg(Color::Cyan),
-            (Look::ColourBlind, Role::Key) => bold.fg(Color::Cyan),
-            (Look::Default | Look::Light | Look::ColourBlind, _) => muted,
+        match (self.scheme, role) {
+            (ColorScheme::Default, Role::Error) => bold.fg(Color::Red),
+            (ColorScheme::Default, Role::Warning) => plain.fg(Color::Yellow),
+            (ColorScheme::Default, Role::Ok) => plain.fg(Color::Green),
+            (ColorScheme::Default, Role::Active) => plain.fg(Color::Cyan),
+            (ColorScheme::Default, Role::Key) => bold.fg(Color::Cyan),
+            (ColorScheme::Light, Role::Error) => bold.fg(Color::Red),
+            (ColorScheme::Light, Role::Warning) => plain.fg(Color::Magenta),
+            (ColorScheme::Light, Role::Ok) => plain.fg(Color::Green),
+            (ColorScheme::Light, Role::Active) => plain.fg(Color::Blue),
+            (ColorScheme::Light, Role::Key) => bold.fg(Color::Blue),
+            (ColorScheme::HighContrast, Role::Error) => bold.fg(Color::LightRed),
+            (ColorScheme::HighContrast, Role::Warning) => bold.fg(Color::LightYellow),
+            (ColorScheme::HighContrast, Role::Ok) => bold.fg(Color::LightGreen),
+            (ColorScheme::HighContrast, Role::Active) => bold.fg(Color::LightCyan),
+            (ColorScheme::HighContrast, Role::Key) => bold.fg(Color::LightMagenta),
+            (ColorScheme::HighContrast, _) => plain,
+            (ColorScheme::ColourBlind, Role::Error) => bold.fg(Color::LightYellow),
+            (ColorScheme::ColourBlind, Role::Warning) => plain.fg(Color::Yellow).add_modifier(Modifier::UNDERLINED),
+            (ColorScheme::ColourBlind, Role::Ok) => plain.fg(Color::LightBlue),
+            (ColorScheme::ColourBlind, Role::Active) => plain.fg(Color::Cyan),
+            (ColorScheme::ColourBlind, Role::Key) => bold.fg(Color::Cyan),
+            (ColorScheme::Default | ColorScheme::Light | ColorScheme::ColourBlind, _) => muted,
         }
     }
 
-    /// The glyph of a stage's state, and its role.
+    /// Glyph and role of a stage state.
     pub fn stage(&self, state: StageState) -> (&'static str, Role) {
         match state {
-            StageState::Done => ("●", Role::Good),
+            StageState::Done => ("●", Role::Ok),
             StageState::Active => ("◐", Role::Active),
             StageState::Waiting => ("○", Role::Muted),
-            StageState::Failed => ("✗", Role::Trouble),
+            StageState::Failed => ("✗", Role::Error),
             StageState::Skipped => ("·", Role::Muted),
             StageState::Unknown => ("?", Role::Muted),
         }
     }
 
-    /// The role of a row's STATUS.
-    pub fn trouble(&self, health: PodHealth) -> Role {
+    /// Role of a STATUS.
+    pub fn health(&self, health: PodHealth) -> Role {
         match health {
-            PodHealth::Failed => Role::Trouble,
-            PodHealth::Slow | PodHealth::Unsteady => Role::Slow,
+            PodHealth::Failed => Role::Error,
+            PodHealth::Slow | PodHealth::Unsteady => Role::Warning,
             PodHealth::Moving => Role::Active,
-            PodHealth::Healthy => Role::Good,
+            PodHealth::Healthy => Role::Ok,
             PodHealth::Done | PodHealth::Unknown => Role::Muted,
         }
     }
@@ -187,17 +189,17 @@ mod tests {
 
     #[test]
     fn roles_differ_in_every_theme_and_names_are_read() {
-        let roles = [Role::Trouble, Role::Slow, Role::Good, Role::Active];
-        for look in Look::ALL {
-            assert_eq!(Look::read(look.name()), Ok(look));
-            let theme = Theme::new(true, false).with(look);
+        let roles = [Role::Error, Role::Warning, Role::Ok, Role::Active];
+        for look in ColorScheme::ALL {
+            assert_eq!(ColorScheme::parse(look.name()), Ok(scheme));
+            let theme = Theme::new(true, false).with(scheme);
             for (i, role) in roles.iter().enumerate() {
                 assert!(roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)), "{look:?} {role:?}");
             }
-            let plain = Theme::new(false, false).with(look);
+            let plain = Theme::new(false, false).with(scheme);
             assert!(roles.iter().all(|role| plain.style(*role).fg.is_none()));
         }
-        assert!(Look::read("dark").is_err());
+        assert!(ColorScheme::parse("dark").is_err());
     }
 
     #[test]

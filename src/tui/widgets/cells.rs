@@ -1,5 +1,5 @@
-//! Owns text in display cells: measuring, cutting, filling, wrapping, and putting it into a buffer.
-//! It must not split a grapheme, nor put anything where a control character could pass.
+//! Text in display cells: measure, cut, fill, wrap, draw. Graphemes are never split; control characters are never
+//! drawn.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Width in cells, as it is put.
+/// Width in cells as drawn.
 pub fn width(text: &str) -> usize {
     if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
         return text.len();
@@ -17,7 +17,7 @@ pub fn width(text: &str) -> usize {
     clean(text).graphemes(true).map(|g| usize::from(g.cell_width())).sum()
 }
 
-/// Without line feeds, tabs and variation selectors: terminals disagree on the width of what a selector follows.
+/// Without line feeds, tabs and variation selectors: terminals disagree on the width of a character with a selector.
 fn clean(text: &str) -> Cow<'_, str> {
     let selector = |c: char| ('\u{fe00}'..='\u{fe0f}').contains(&c);
     if !text.contains(|c: char| c.is_control() || selector(c)) {
@@ -26,7 +26,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| !selector(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect())
 }
 
-/// At most `max` cells; what was cut ends with `…`.
+/// At most `max` cells; a cut text ends with `…`.
 pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     let text = clean(text);
     if width(&text) <= max {
@@ -48,7 +48,7 @@ pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// At most `max` cells, without what is in the middle: names are told apart by their ends.
+/// At most `max` cells, cut in the middle: names differ at their ends.
 pub fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
     let text = clean(text);
     if width(&text) <= max || max < 5 {
@@ -67,7 +67,7 @@ pub fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(head + &tail.into_iter().rev().collect::<String>())
 }
 
-/// `namespace/name` in at most `max` cells; the namespace gives way first.
+/// `namespace/name` in at most `max` cells; the namespace is cut first.
 pub fn pod_name(namespace: &str, name: &str, max: usize) -> String {
     let spare = max.saturating_sub(width(name) + 1);
     let short = cut_middle(namespace, spare.max(max / 3).min(width(namespace))).into_owned();
@@ -75,7 +75,7 @@ pub fn pod_name(namespace: &str, name: &str, max: usize) -> String {
     format!("{short}/{}", cut_middle(name, room))
 }
 
-/// Pieces with two spaces between them, on as many lines as they need.
+/// Spans with two spaces between them, on as many lines as they need.
 pub fn flow(pieces: Vec<Span<'static>>, cells: usize) -> Vec<Line<'static>> {
     let (mut lines, mut used) = (Vec::new(), 0);
     let mut line: Vec<Span> = Vec::new();
@@ -138,7 +138,7 @@ pub fn wrap(text: &str, max: usize) -> Vec<String> {
     lines
 }
 
-/// Puts text at `x`, cut at `right`; gives the column behind it.
+/// Draws text at `x`, cut at `right`; returns the column after it.
 pub fn put(buffer: &mut Buffer, x: u16, y: u16, right: u16, text: &str, style: Style) -> u16 {
     let right = right.min(buffer.area.right());
     if x >= right || y >= buffer.area.bottom() {
@@ -148,7 +148,7 @@ pub fn put(buffer: &mut Buffer, x: u16, y: u16, right: u16, text: &str, style: S
     buffer.set_stringn(x, y, cut(text, room), room, style).0
 }
 
-/// Puts a line of styled pieces into one row of `area`.
+/// Draws a line into one row of `area`.
 pub fn put_line(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     if row >= area.height {
         return;
@@ -159,12 +159,23 @@ pub fn put_line(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     }
 }
 
-/// Ends `text` at the right border of a row; nothing when it does not fit behind `x`.
+/// Draws `text` at the right border of a row if it fits after `x`.
 pub fn put_right(buffer: &mut Buffer, area: Rect, row: u16, x: u16, text: &str, style: Style) {
     let cells = width(text) as u16;
     if row < area.height && cells > 0 && x + cells < area.right() {
         put(buffer, area.right() - cells, area.y + row, area.right(), text, style);
     }
+}
+
+/// A number with its noun: `1 relist`, `2 relists`.
+pub fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The first `rows` rows of an area, and the rest.
+pub fn split_rows(area: Rect, rows: u16) -> (Rect, Rect) {
+    let rows = rows.min(area.height);
+    (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Owns what scrolls: lines of text by a page, and rows of a list that keep the selected one in sight.
-//! It must not know what the lines or rows are.
+//! Scrolling: pages of text, and lists that keep the selected row visible.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,32 +7,32 @@ use ratatui::text::Line;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::put_line;
 
-/// What the last frame showed of the thing that scrolls.
+/// The visible part of what scrolls, in the last frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Rows or lines, for paging.
+    /// Rows per page.
     pub page: usize,
-    /// First and last line, and how many there are, where not all are seen.
+    /// First and last visible line, and the number of lines; None if all are visible.
     pub position: Option<(usize, usize, usize)>,
-    /// The rows that can be selected, one a line: what a click hits.
+    /// The visible rows that a click can select.
     pub rows: Option<Rows>,
-    /// The selected row as text: what is copied.
+    /// Text of the selected row, to copy.
     pub line: Option<String>,
 }
 
-/// Rows on the screen.
+/// Visible rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// Line of the screen where they begin.
+    /// Line of the screen of the first visible row.
     pub y: u16,
-    /// Which row stands there.
+    /// Index of that row.
     pub first: usize,
-    /// How many rows are seen.
+    /// Number of visible rows.
     pub count: usize,
 }
 
 impl Rows {
-    /// The row on that line of the screen.
+    /// The row at a line of the screen.
     pub fn at(&self, y: u16) -> Option<usize> {
         let offset = usize::from(y.checked_sub(self.y)?);
         (offset < self.count).then_some(self.first + offset)
@@ -46,7 +45,7 @@ impl Default for View {
     }
 }
 
-/// Draws the lines that are seen from `scroll` on; one that is too large is brought back to the last page.
+/// Draws the lines from `scroll`, which is limited to the last page.
 pub fn text(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], scroll: &mut usize) -> View {
     let rows = usize::from(area.height);
     *scroll = (*scroll).min(lines.len().saturating_sub(rows));
@@ -58,7 +57,7 @@ pub fn text(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], scroll: &mut us
     View { page: rows.max(1), position, ..View::default() }
 }
 
-/// Draws the lines around the selected one, which is marked.
+/// Draws the lines around the selected one, which is highlighted.
 pub fn marked(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], cursor: &mut Cursor, theme: &Theme) -> View {
     let rows = usize::from(area.height);
     cursor.keep(lines.len(), rows);
@@ -75,17 +74,17 @@ pub fn marked(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>], cursor: &mut 
     View { page: rows.max(1), position, rows: Some(Rows { y: area.y, first: cursor.top, count }), line }
 }
 
-/// The selected row of a list, and the first that is shown.
+/// The selected and the first visible row of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
-    /// Place of the selected row.
+    /// Index of the selected row.
     pub index: usize,
-    /// First row shown.
+    /// Index of the first visible row.
     pub top: usize,
 }
 
 impl Cursor {
-    /// Keeps the selected one of `count` rows among the `rows` that are seen.
+    /// Keeps the selected one of `count` rows within the `rows` visible ones.
     pub fn keep(&mut self, count: usize, rows: usize) {
         self.index = self.index.min(count.saturating_sub(1));
         self.top =

@@ -1,5 +1,4 @@
-//! Owns how the panes of node and kubelet are set: titles, tables with aligned cells, bars, two columns side by side.
-//! It must not know what a cell means: it comes with its role.
+//! Sections of a pane: titles, tables, bars, two columns side by side.
 
 use ratatui::text::{Line, Span};
 
@@ -24,19 +23,19 @@ pub fn text(text: impl Into<String>) -> Cell {
     Cell { text: text.into(), role: Role::Plain, right: false }
 }
 
-/// A cell of a number, which ends where those above it end.
+/// A right-aligned cell.
 pub fn number(text: impl Into<String>) -> Cell {
     Cell { right: true, ..self::text(text) }
 }
 
 impl Cell {
-    /// The same in another role.
+    /// The cell with a role.
     pub fn role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 }
 
-/// A heading, and behind it what is to be known of the section.
+/// A section title with a note.
 pub fn title(name: &str, note: &str, cells: usize, theme: &Theme) -> Line<'static> {
     let gap = if note.is_empty() { "" } else { "  " };
     let note = cut(note, cells.saturating_sub(width(name) + gap.len())).into_owned();
@@ -46,18 +45,18 @@ pub fn title(name: &str, note: &str, cells: usize, theme: &Theme) -> Line<'stati
     ])
 }
 
-/// A line that says that there is nothing, and why.
+/// A note in place of data.
 pub fn nothing(why: &str, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    said(why, Role::Muted, cells, theme)
+    paragraph(why, Role::Muted, cells, theme)
 }
 
-/// A sentence, wrapped below its section.
-pub fn said(sentence: &str, role: Role, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// A wrapped, indented paragraph.
+pub fn paragraph(sentence: &str, role: Role, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let lines = wrap(sentence, cells.saturating_sub(2).max(1));
     lines.into_iter().map(|l| Line::styled(format!("  {l}"), theme.style(role))).collect()
 }
 
-/// A table: each column as wide as its widest cell, and the last cut where the room ends. A head of no name is none.
+/// A table: each column as wide as its widest cell, the last one cut. A head without names is omitted.
 pub fn table(head: &[&str], rows: Vec<Vec<Cell>>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let right = |column: usize| rows.iter().filter_map(|row| row.get(column)).any(|cell| cell.right);
     let names =
@@ -95,7 +94,7 @@ fn line(row: Vec<Cell>, widths: &[usize], cells: usize, theme: &Theme) -> Line<'
     Line::from(spans)
 }
 
-/// A bar of `cells` cells, full at a share of 1 and beyond.
+/// A bar of `cells` cells, full from a share of 1.
 pub fn bar(share: f64, cells: usize) -> String {
     let full = (share.clamp(0.0, 1.0) * cells as f64).round() as usize;
     format!("{}{}", "█".repeat(full), "·".repeat(cells - full))
@@ -106,7 +105,7 @@ pub fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.0}%", (share * 100.0).clamp(-9999.0, 9999.0)) } else { "-".into() }
 }
 
-/// Two columns of sections, where there is room for both: each gets half of it.
+/// Two columns of sections of equal width; one below the other if narrower than `narrowest`.
 pub fn beside(
     cells: usize,
     narrowest: usize,
@@ -138,7 +137,7 @@ pub fn beside(
     lines
 }
 
-/// A line's own style as that of its spans.
+/// The spans with the style of their line applied.
 fn styled(line: Line<'static>) -> impl Iterator<Item = Span<'static>> {
     let style = line.style;
     line.spans.into_iter().map(move |span| Span::styled(span.content, style.patch(span.style)))

@@ -6,13 +6,12 @@ use crate::time::TimeDelta;
 use crate::tui::theme::glyphs::LEVELS;
 
 /// Mean relist at the lowest and the highest level of the sparkline, seconds: a scale that does not move, so that
-/// two nodes, or two moments, look alike only if they are.
+/// two nodes, or two times, look alike only if they are.
 const SCALE: (f64, f64) = (0.002, 10.0);
 /// Time that the sparkline covers.
 pub const SPAN: TimeDelta = TimeDelta::minutes(15);
 
-/// The longest mean relist in each of `cells` equal parts of the last 15 minutes; `·` where none ended, nothing where
-/// nothing is known.
+/// The longest mean relist in each of `cells` equal parts of the last 15 minutes: `·` without a relist, blank without data.
 pub fn sparkline(windows: &[RelistWindow], now: Time, cells: usize) -> String {
     let part = SPAN.num_seconds() as f64 / cells.max(1) as f64;
     let ago = |at: Time| (now - at).num_milliseconds() as f64 / 1000.0;

@@ -1,8 +1,7 @@
-//! Owns how what is to be done looks: numbered steps with commands, and links to documentation.
-//! It must not hide what a step does to the node: one that only looks says so, one that does more says that first.
+//! Remedy steps with commands, and links to documentation. Steps that disrupt are marked.
 //!
 //! ```text
-//! ▸1. See the last lines of the run before (only looks)
+//! ▸1. See the last lines of the run before (read-only)
 //!     $ kubectl -n shop logs web-0 -c web --previous
 //! 2. Go back to the version before
 //!    ! disrupts: replaces every pod of the Deployment
@@ -16,15 +15,15 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{width, wrap};
 use crate::tui::widgets::chosen_step::MARK;
 
-/// Numbered steps, of which one is marked.
+/// Numbered steps; the selected one is marked.
 pub fn steps(steps: &[Todo], chosen: Option<usize>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
-        let looks = if step.disrupts.is_none() && step.command.is_some() { " (only looks)" } else { "" };
+        let looks = if step.disrupts.is_none() && step.command.is_some() { " (read-only)" } else { "" };
         let number = if chosen == Some(i) { format!("{MARK}{:>2}. ", i + 1) } else { format!("{:>3}. ", i + 1) };
         out.extend(hung(&number, &format!("{}{looks}", step.text.one_line()), Role::Plain, cells, theme));
         if let Some(disrupts) = &step.disrupts {
-            out.extend(hung("     ! ", &format!("disrupts: {}", disrupts.one_line()), Role::Slow, cells, theme));
+            out.extend(hung("     ! ", &format!("disrupts: {}", disrupts.one_line()), Role::Warning, cells, theme));
         }
         for (i, part) in folded(step.command.as_deref().unwrap_or_default(), cells.saturating_sub(7)).iter().enumerate()
         {
@@ -42,7 +41,7 @@ pub fn docs(docs: &[String], cells: usize, theme: &Theme) -> Vec<Line<'static>> 
     docs.iter().flat_map(|doc| hung("  see ", doc, Role::Muted, cells, theme)).collect()
 }
 
-/// Text wrapped beside what stands before its first line.
+/// Text wrapped after a prefix, with a hanging indent.
 pub fn hung(before: &str, text: &str, role: Role, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let indent = width(before);
     let line = |(i, text): (usize, String)| {
@@ -52,8 +51,8 @@ pub fn hung(before: &str, text: &str, role: Role, cells: usize, theme: &Theme) -
     wrap(text, cells.saturating_sub(indent)).into_iter().enumerate().map(line).collect()
 }
 
-/// A command on as many lines as it needs, which a shell still reads as the one command: broken before a word with `\`,
-/// and never inside quotes. A word that is longer than a line is broken by the terminal's edge alone.
+/// A command on several lines that a shell still reads as one: broken between words with `\`, never inside quotes. A word
+/// longer than a line is wrapped without a mark.
 pub fn folded(command: &str, cells: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(command) {
@@ -70,7 +69,7 @@ pub fn folded(command: &str, cells: usize) -> Vec<String> {
     lines.iter().flat_map(|line| broken(line, cells)).collect()
 }
 
-/// What stands between spaces that are not quoted.
+/// Words between unquoted spaces.
 fn words(command: &str) -> Vec<&str> {
     let (mut out, mut start, mut quote, mut escaped) = (Vec::new(), 0, None, false);
     for (i, c) in command.char_indices() {
@@ -134,7 +133,7 @@ mod tests {
         let text: Vec<String> =
             steps(&todos, Some(1), 60, &Theme::new(true, false)).iter().map(ToString::to_string).collect();
         let expected = [
-            "  1. Do it (only looks)",
+            "  1. Do it (read-only)",
             "     $ ls",
             "▸ 2. Do it",
             "     ! disrupts: ends it",

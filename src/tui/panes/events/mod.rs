@@ -1,5 +1,4 @@
-//! Owns the pane of events: one stream over the node, repeats folded, newest first.
-//! It must not compute: the view does.
+//! The Events pane: events of the node and its pods, repeats folded, newest first.
 //!
 //! ```text
 //! EVENTS  214 of 37 subjects                                        filter backoff · 12 shown
@@ -16,7 +15,11 @@ use ratatui::style::Style;
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
 use crate::text::one_line;
-use crate::tui::screen_state::Picture;
+use crate::tui::keys::press::BACK;
+use crate::tui::keys::{Action, Binding, Context, char_key};
+use crate::tui::pane_table::PaneId;
+use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{cut, fit, pod_name, put, put_right, width, wrap};
 use crate::tui::widgets::scroll::{Cursor, Rows, View};
@@ -24,17 +27,65 @@ use crate::view::{EventLine, clock};
 
 /// Lines above the rows.
 const HEAD: u16 = 2;
-/// Lines below them for the message of the selected one, where the pane is this high.
+/// Lines below them for the message of the selected event, in a pane of at least this height.
 const FOOT: u16 = 4;
 const HIGH: u16 = 14;
 
-/// What the user has done here.
+/// State of the pane.
 #[derive(Clone, Debug, Default)]
 pub struct EventsPane {
-    /// What the events shown must have.
+    /// The filter.
     pub words: String,
     /// The selected event.
     pub cursor: Cursor,
+}
+
+/// Keys of the pane.
+pub const KEYS: &[Binding] = &[
+    Binding::new(Action::Back, BACK, HERE, "back", "clear the filter, then back to the table"),
+    Binding::new(Action::Filter, &[char_key('/')], HERE, "filter", "filter by words"),
+    Binding::new(Action::Secrets, &[char_key('x')], HERE, "", "show / redact credentials in messages"),
+    Binding::new(Action::Copy, &[char_key('y')], HERE, "copy", "copy the selected line"),
+];
+const HERE: &[Context] = &[Context::Pane(PaneId::Events)];
+
+impl Pane for EventsPane {
+    fn context(&self) -> Context {
+        Context::Pane(PaneId::Events)
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &DrawContext<'_>) -> View {
+        draw(buffer, area, context.screen, self, context.theme)
+    }
+
+    fn act(&mut self, action: Action, screen: Option<&mut ScreenState>) -> Outcome {
+        if action != Action::Back || self.words.is_empty() {
+            return Outcome::Unhandled;
+        }
+        self.words.clear();
+        self.search(screen);
+        Outcome::Done
+    }
+
+    fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> Option<&mut String> {
+        Some(&mut self.words)
+    }
+
+    fn search(&mut self, _screen: Option<&mut ScreenState>) {
+        self.cursor = Cursor::default();
+    }
+
+    fn position(&self) -> usize {
+        self.cursor.index
+    }
+
+    fn select(&mut self, row: usize, _screen: &ScreenState) {
+        self.cursor.index = row;
+    }
 }
 
 /// Widths of the columns before the message.
@@ -45,8 +96,8 @@ struct Widths {
 }
 
 /// Draws the pane.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut EventsPane, theme: &Theme) -> View {
-    let (all, older) = picture.events();
+fn draw(buffer: &mut Buffer, area: Rect, screen: &ScreenState, pane: &mut EventsPane, theme: &Theme) -> View {
+    let (all, older) = screen.events();
     let shown: Vec<&EventLine> = all.iter().filter(|e| e.matches(&pane.words)).collect();
     let foot = if area.height >= HIGH { FOOT } else { 0 };
     let list = Rect { height: area.height.saturating_sub(foot), ..area };
@@ -57,7 +108,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut Event
         return View { page: rows.max(1), ..View::default() };
     }
     if shown.is_empty() {
-        let text = nothing(picture, all.is_empty());
+        let text = nothing(screen, all.is_empty());
         put(buffer, area.x + 1, area.y + HEAD, area.right(), text, theme.style(Role::Muted));
         return View { page: rows.max(1), ..View::default() };
     }
@@ -71,15 +122,15 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut Event
         fit("REASON", widths.reason)
     );
     put(buffer, area.x + 1, area.y + 1, area.right(), &heading, theme.style(Role::Heading));
-    let now = picture.moment.now;
+    let now = screen.node_view.now;
     let seen = shown.iter().skip(pane.cursor.top).take(rows);
     for (i, (y, event)) in (list.y + HEAD..list.bottom()).zip(seen).enumerate() {
         let selected = pane.cursor.top + i == pane.cursor.index;
-        row(buffer, Rect { y, height: 1, ..area }, event, &widths, (now, picture.secrets), selected, theme);
+        row(buffer, Rect { y, height: 1, ..area }, event, &widths, (now, screen.secrets), selected, theme);
     }
     let selected = shown.get(pane.cursor.index);
     if let Some(event) = selected.filter(|_| foot > 0) {
-        detail(buffer, Rect { y: list.bottom(), height: foot, ..area }, event, (now, picture.secrets), theme);
+        detail(buffer, Rect { y: list.bottom(), height: foot, ..area }, event, (now, screen.secrets), theme);
     }
     let count = shown.len().saturating_sub(pane.cursor.top).min(rows);
     let position = (shown.len() > rows).then_some((pane.cursor.top + 1, pane.cursor.top + count, shown.len()));
@@ -91,12 +142,13 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, pane: &mut Event
     }
 }
 
-fn nothing(picture: &Picture, none: bool) -> &'static str {
-    let live = picture.moment.snapshot.sources.get(&Source::ApiEvents).is_some_and(|facts| facts.last_answer.is_some());
+fn nothing(screen: &ScreenState, none: bool) -> &'static str {
+    let live =
+        screen.node_view.snapshot.sources.get(&Source::ApiEvents).is_some_and(|facts| facts.last_answer.is_some());
     match (none, live) {
-        (true, false) => "no source of events has been heard: a kubelet's own credential may not list them",
+        (true, false) => "no data: the kubelet's credential is not allowed to list events",
         (true, true) => "none",
-        (false, _) => "no event has these words",
+        (false, _) => "no matching event",
     }
 }
 
@@ -113,8 +165,8 @@ fn counts(
     }
     let warnings = all.iter().filter(|e| e.warning).count();
     let x = put(buffer, area.x, area.y, area.right(), "EVENTS", theme.style(Role::Heading)) + 2;
-    let left_out = if older > 0 { format!(" · {older} older events left out") } else { String::new() };
-    let text = format!("{} different, {warnings} of them warnings{left_out}", all.len());
+    let left_out = if older > 0 { format!(" · {older} older omitted") } else { String::new() };
+    let text = format!("{} distinct, {warnings} warnings{left_out}", all.len());
     let x = put(buffer, x, area.y, area.right(), &text, theme.style(Role::Plain));
     if !words.is_empty() {
         let room = usize::from(area.right().saturating_sub(x + 1));
@@ -145,7 +197,7 @@ fn subject(event: &EventLine) -> String {
     format!("{kind}{}{container}", event.subject)
 }
 
-/// The subject in so many cells; of a pod both parts stay to be seen.
+/// The subject in `max` cells; of a pod, namespace and name stay visible.
 fn short(event: &EventLine, max: usize) -> String {
     let whole = subject(event);
     match event.subject.split_once('/') {
@@ -168,7 +220,7 @@ fn row(
         buffer.set_style(area, base);
         put(buffer, area.x, area.y, area.right(), "▸", base);
     }
-    let role = base.patch(theme.style(if event.warning { Role::Slow } else { Role::Plain }));
+    let role = base.patch(theme.style(if event.warning { Role::Warning } else { Role::Plain }));
     let muted = base.patch(theme.style(Role::Muted));
     let times = if event.count > 1 { format!("×{}", event.count) } else { String::new() };
     let pieces = [

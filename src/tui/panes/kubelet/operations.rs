@@ -1,5 +1,4 @@
-//! Owns the table of runtime operations of the last window.
-//! It must not rank by anything but how long they take.
+//! Runtime operations of the last metrics window, slowest first.
 
 use ratatui::text::Line;
 
@@ -12,14 +11,14 @@ pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'stati
     let note = view.pleg.windows.last().map(|w| format!("{} to {}, slowest first", clock(w.from), clock(w.to)));
     let mut lines = vec![title("RUNTIME OPERATIONS", &note.unwrap_or_default(), cells, theme)];
     if view.operations.is_empty() {
-        lines.extend(nothing("none in the last window, or the kubelet's metrics do not tell", cells, theme));
+        lines.extend(nothing("no data", cells, theme));
         return lines;
     }
     let row = |o: &crate::model::OperationWindow| {
-        // A pull takes its time.
+        // Image pulls are expected to be slow.
         let slow = o.mean.is_some_and(|m| m >= SLOW_S) && o.name != "pull_image";
-        let (errors, role) = (o.errors, if slow { Role::Slow } else { Role::Plain });
-        let errors = number(errors.to_string()).role(if errors > 0 { Role::Trouble } else { Role::Muted });
+        let (errors, role) = (o.errors, if slow { Role::Warning } else { Role::Plain });
+        let errors = number(errors.to_string()).role(if errors > 0 { Role::Error } else { Role::Muted });
         vec![
             text(o.name.one_line()).role(role),
             number(format!("{:.1}/s", o.rate)),
@@ -31,7 +30,7 @@ pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'stati
             text(if slow { "slow" } else { "" }).role(role),
         ]
     };
-    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "EVER", ""];
+    let head = ["OPERATION", "RATE", "MEAN", "P50", "P99", "ERRORS", "TOTAL ERR", ""];
     lines.extend(table(&head, view.operations.iter().map(row).collect(), cells, theme));
     lines
 }

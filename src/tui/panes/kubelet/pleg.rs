@@ -1,5 +1,4 @@
-//! Owns PLEG at length: the last 15 minutes, its age against the threshold, and our own timing of the same calls.
-//! It must not show an interpolated figure without its mark.
+//! PLEG: relists of the last 15 minutes, age of the last relist, own CRI list probe.
 
 use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
@@ -7,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::sections::{bar, said, title};
+use crate::tui::widgets::sections::{bar, paragraph, title};
 use crate::tui::widgets::sparkline::sparkline;
 use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};
 
@@ -21,60 +20,73 @@ pub fn lines(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
     let (pleg, relists) = (&view.pleg, &view.relists);
     let verdict = pleg.verdict(now);
     let role = match verdict {
-        "ok" => Role::Good,
-        "slow" | "stale" => Role::Slow,
+        "ok" => Role::Ok,
+        "slow" | "stale" => Role::Warning,
         "unknown" => Role::Muted,
-        _ => Role::Trouble,
+        _ => Role::Error,
     };
     let mut head = title("PLEG", "", cells, theme);
     head.spans.push(Span::styled(format!("  {verdict}"), theme.style(role)));
     let mut lines = vec![head];
     let stale = if pleg.stale { Role::Muted } else { Role::Plain };
     if let Some(span) = relists.span {
-        let rate = relists.rate.map(|r| format!(", {r:.2} a second")).unwrap_or_default();
+        let rate = relists.rate.map(|r| format!(", {r:.2}/s")).unwrap_or_default();
         let mean = relists.mean.map(|m| format!(", mean {}", milliseconds(m))).unwrap_or_default();
         let worst = relists.worst.map(|(m, at)| format!(", worst window {} at {}", milliseconds(m), clock(at)));
-        let words =
-            format!("{}: {} relists{rate}{mean}{}", human_duration(span), relists.count, worst.unwrap_or_default());
-        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_S) { Role::Slow } else { stale };
-        lines.extend(said(&words, role, cells, theme));
+        let words = format!(
+            "{}: {}{rate}{mean}{}",
+            human_duration(span),
+            plural(relists.count, "relist"),
+            worst.unwrap_or_default()
+        );
+        let role = if relists.worst.is_some_and(|(m, _)| m >= SLOW_S) { Role::Warning } else { stale };
+        lines.extend(paragraph(&words, role, cells, theme));
         let spark = sparkline(&pleg.windows, now, cells.saturating_sub(22).clamp(8, SPARK));
         lines.push(Line::raw(format!("  -15m {spark} now")));
     }
     if let Some(w) = pleg.windows.last() {
-        let mean = w.mean.map_or_else(|| "no relist ended".into(), |m| format!("mean {}", milliseconds(m)));
+        let mean = w.mean.map_or_else(|| "no relist finished".into(), |m| format!("mean {}", milliseconds(m)));
         let words = format!(
-            "last window {} to {}: {} relists, {mean}, p50 {}, p90 {}, p99 {}",
+            "last window {} to {}: {}, {mean}, p50 {}, p90 {}, p99 {}",
             clock(w.from),
             clock(w.to),
-            w.relists,
+            plural(w.relists, "relist"),
             quantile(w.p50),
             quantile(w.p90),
             quantile(w.p99)
         );
-        let role = if w.mean.is_some_and(|m| m >= SLOW_S) { Role::Slow } else { stale };
-        lines.extend(said(&words, role, cells, theme));
+        let role = if w.mean.is_some_and(|m| m >= SLOW_S) { Role::Warning } else { stale };
+        lines.extend(paragraph(&words, role, cells, theme));
     } else {
-        lines.extend(said("no two readings of the kubelet's metrics yet", Role::Muted, cells, theme));
+        lines.extend(paragraph("no data: need two metrics scrapes", Role::Muted, cells, theme));
     }
     if relists.beyond + relists.discarded > 0 {
-        let words = format!("{} relists longer than 10s, {} events discarded", relists.beyond, relists.discarded);
-        lines.extend(said(&words, Role::Trouble, cells, theme));
+        let words = format!(
+            "{} longer than 10s, {} discarded",
+            plural(relists.beyond, "relist"),
+            plural(relists.discarded, "event")
+        );
+        lines.extend(paragraph(&words, Role::Error, cells, theme));
     }
     if let Some(age) = pleg.last_seen_age {
         let share = age.num_milliseconds() as f64 / pleg.threshold.num_milliseconds().max(1) as f64;
-        let role = if share >= 1.0 { Role::Trouble } else { stale };
+        let role = if share >= 1.0 { Role::Error } else { stale };
         let words = format!(
-            "last seen {} ago of {} {}; a relist is slow from {} on",
+            "last relist {} ago (unhealthy at {}) {}; relists above {} count as slow",
             human_duration(age),
             human_duration(pleg.threshold),
             bar(share, BAR),
             milliseconds(SLOW_S)
         );
-        lines.extend(said(&words, role, cells, theme));
+        lines.extend(paragraph(&words, role, cells, theme));
     }
     lines.extend(own(view, now, cells, theme));
-    lines.extend(said("~ interpolated inside a bucket, ≥ above the highest", Role::Muted, cells, theme));
+    lines.extend(paragraph(
+        "~ interpolated within a histogram bucket; ≥ above the last bucket bound",
+        Role::Muted,
+        cells,
+        theme,
+    ));
     lines
 }
 
@@ -83,9 +95,9 @@ fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
     let mut parts = Vec::new();
     let mut role = Role::Plain;
     if let Some(waits) = view.pleg.unanswered_for(now).filter(|w| *w >= TimeDelta::seconds(1)) {
-        let what = if own.in_flight == own.unanswered_since { "in flight for" } else { "no answer for" };
+        let what = if own.in_flight == own.unanswered_since { "in flight for" } else { "no response for" };
         parts.push(format!("{what} {}", human_duration(waits)));
-        role = Role::Trouble;
+        role = Role::Error;
     } else if own.in_flight.is_some() {
         parts.push("one in flight".into());
     }
@@ -98,8 +110,13 @@ fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
         parts.push(format!("worst {} at {}", milliseconds(worst.took_us as f64 / 1e6), clock(worst.at)));
     }
     if parts.is_empty() {
-        parts.push("none: the runtime's socket is not among the sources".into());
+        parts.push("not measured: no CRI socket in this input".into());
         role = Role::Muted;
     }
-    said(&format!("our own list calls, which a relist pays too: {}", parts.join(", ")), role, cells, theme)
+    paragraph(
+        &format!("our own ListPodSandbox/ListContainers calls (the same calls a relist makes): {}", parts.join(", ")),
+        role,
+        cells,
+        theme,
+    )
 }

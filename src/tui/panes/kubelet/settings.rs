@@ -1,25 +1,24 @@
-//! Owns the list of the kubelet's settings with their defaults, and what is to be said of them.
-//! It must not cut a remark: it is wrapped.
+//! Kubelet settings with their defaults and remarks.
 
 use ratatui::text::{Line, Span};
 
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{fit, width};
-use crate::tui::widgets::sections::{nothing, said, title};
+use crate::tui::widgets::sections::{nothing, paragraph, title};
 use crate::view::{KubeletView, SettingLine};
 
 /// The section.
 pub fn lines(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![title("SETTINGS", "* is not the default, which stands in brackets", cells, theme)];
+    let mut lines = vec![title("SETTINGS", "* = non-default (default in parentheses)", cells, theme)];
     if view.settings.is_empty() {
-        lines.extend(nothing("not known: /configz was not read", cells, theme));
+        lines.extend(nothing("no data: /configz not read", cells, theme));
         return lines;
     }
     let names = view.settings.iter().map(|s| width(s.name)).max().unwrap_or(0).min(cells / 2);
     for setting in &view.settings {
         lines.push(one(setting, names, cells, theme));
         if !setting.remark.is_empty() {
-            lines.extend(said(&format!("  {}", setting.remark), Role::Slow, cells, theme));
+            lines.extend(paragraph(&format!("  {}", setting.remark), Role::Warning, cells, theme));
         }
     }
     lines

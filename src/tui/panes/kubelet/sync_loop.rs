@@ -1,5 +1,4 @@
-//! Owns what feeds the kubelet's sync loop, and what comes out of it: pod workers by state, and how long pods take to start.
-//! It must not draw a feed as well of which nothing is known.
+//! Channels of the kubelet sync loop, pod workers by state, pod start latency.
 
 use crate::time::TimeDelta;
 use ratatui::text::{Line, Span};
@@ -8,10 +7,10 @@ use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{fit, width, wrap};
-use crate::tui::widgets::sections::{nothing, number, said, table, text, title};
+use crate::tui::widgets::sections::{nothing, number, paragraph, table, text, title};
 use crate::view::{ChannelHealth, KubeletView, LoopChannel, milliseconds, quantile};
 
-/// Feeds of the loop.
+/// Channels of the sync loop.
 pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let ago = |at: Time| human_duration((now - at).max(TimeDelta::zero()));
     let mut notes = Vec::new();
@@ -31,9 +30,9 @@ pub fn feeds(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<
 
 fn one(feed: &LoopChannel, names: usize, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (glyph, role) = match feed.health {
-        ChannelHealth::Healthy => ("●", Role::Good),
-        ChannelHealth::Slow => ("◐", Role::Slow),
-        ChannelHealth::Failing => ("✗", Role::Trouble),
+        ChannelHealth::Healthy => ("●", Role::Ok),
+        ChannelHealth::Slow => ("◐", Role::Warning),
+        ChannelHealth::Failing => ("✗", Role::Error),
         ChannelHealth::Unknown => ("?", Role::Muted),
     };
     let indent = 4 + names + 2;
@@ -54,18 +53,18 @@ fn one(feed: &LoopChannel, names: usize, cells: usize, theme: &Theme) -> Vec<Lin
 
 /// Workers and starts.
 pub fn workers(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let mut lines = vec![title("POD WORKERS", "counted by the housekeeping, every 2s", cells, theme)];
+    let mut lines = vec![title("POD WORKERS", "from kubelet housekeeping, every 2s", cells, theme)];
     if view.workers.is_empty() {
-        lines.extend(nothing("not known: the kubelet's metrics do not tell", cells, theme));
+        lines.extend(nothing("no data", cells, theme));
     }
     let row = |w: &crate::view::Workers| {
         let odd = w.config != "desired" && w.pods > 0;
         let words = match w.config.as_str() {
             "desired" => "",
-            "orphan" => "gone from the API, not cleaned up yet",
-            _ => "known to the runtime alone",
+            "orphan" => "deleted from the API, cleanup pending",
+            _ => "known to the runtime only",
         };
-        let role = if odd { Role::Slow } else { Role::Plain };
+        let role = if odd { Role::Warning } else { Role::Plain };
         vec![
             text(w.lifecycle.one_line()),
             text(w.config.one_line()),
@@ -74,7 +73,12 @@ pub fn workers(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'sta
         ]
     };
     lines.extend(table(&["", "", "", ""], view.workers.iter().map(row).collect(), cells, theme));
-    lines.push(title("STARTS OF PODS", "from creation to running, without pulls and init containers", cells, theme));
+    lines.push(title(
+        "POD START LATENCY",
+        "creation to Running, excluding image pulls and init containers",
+        cells,
+        theme,
+    ));
     match view.starts.filter(|s| s.count > 0) {
         Some(s) => {
             let mean = s.mean.map(milliseconds).unwrap_or_default();
@@ -84,9 +88,9 @@ pub fn workers(view: &KubeletView, cells: usize, theme: &Theme) -> Vec<Line<'sta
                 quantile(s.p50),
                 quantile(s.p99)
             );
-            lines.extend(said(&words, Role::Plain, cells, theme));
+            lines.extend(paragraph(&words, Role::Plain, cells, theme));
         }
-        None => lines.extend(nothing("none is counted", cells, theme)),
+        None => lines.extend(nothing("no data", cells, theme)),
     }
     lines
 }

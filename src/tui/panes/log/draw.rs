@@ -133,7 +133,7 @@ fn draw_gutter(buffer: &mut Buffer, area: Rect, pane: &LogPane, number: i64, lin
         x += TIME;
     }
     if *stream == Stream::Err {
-        put(buffer, x, area.y, area.right(), "E", theme.style(Role::Trouble));
+        put(buffer, x, area.y, area.right(), "E", theme.style(Role::Error));
     }
 }
 
@@ -188,15 +188,15 @@ fn head(pane: &LogPane, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
         Instance::Previous => format!("previous run{restart}"),
     }));
     if pane.gone {
-        first.push(Span::styled("pod deleted", theme.style(Role::Slow)));
+        first.push(Span::styled("pod deleted", theme.style(Role::Warning)));
     }
     first.push(match (pane.follow, pane.unseen) {
         _ if pane.lines.is_empty() => Span::raw(""),
         _ if pane.closed => muted("log closed".into()),
-        _ if !pane.unavailable.is_empty() => Span::styled("no longer readable", theme.style(Role::Slow)),
+        _ if !pane.unavailable.is_empty() => Span::styled("no longer readable", theme.style(Role::Warning)),
         // A previous run writes no more lines.
         (true, _) if pane.instance == Instance::Previous => Span::raw(""),
-        (true, _) => Span::styled("FOLLOW", theme.style(Role::Good)),
+        (true, _) => Span::styled("FOLLOW", theme.style(Role::Ok)),
         (false, 0) => muted("follow off".into()),
         (false, 1) => Span::styled("1 new line below", theme.style(Role::Active)),
         (false, unseen) => Span::styled(format!("{unseen} new lines below"), theme.style(Role::Active)),

@@ -3,12 +3,43 @@
 pub mod draw;
 pub mod lines;
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
 use crate::container_log::{Instance, LogCommand, LogOrigin, LogRequest, LogUpdate, OlderLines};
 use crate::pipeline::LocatedPod;
 use crate::text::Text;
-use crate::tui::panes::Pane;
+use crate::tui::keys::press::BACK;
+use crate::tui::keys::{Action, Binding, Context, char_key};
+use crate::tui::pane_table::PaneId;
 use crate::tui::panes::log::lines::{DisplayLine, SearchableLines, wrapped_rows};
+use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::screen_state::ScreenState;
+use crate::tui::widgets::scroll::View;
 use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
+
+/// Keys of the log.
+pub const KEYS: &[Binding] = &[
+    Binding::new(Action::Back, BACK, HERE, "back", "clear the search, then back"),
+    Binding::new(Action::Filter, &[char_key('/')], HERE, "search", "search; case-sensitive if it has a capital letter"),
+    Binding::new(Action::NextMatch, &[char_key('n')], HERE, "next", "next match, cyclically"),
+    Binding::new(Action::PreviousMatch, &[char_key('N')], HERE, "", "previous match, cyclically"),
+    Binding::new(Action::NextContainer, &[char_key('c')], HERE, "container", "log of the next container"),
+    Binding::new(Action::PreviousContainer, &[char_key('C')], HERE, "", "log of the previous container"),
+    Binding::new(
+        Action::PreviousRun,
+        &[char_key('v')],
+        HERE,
+        "run",
+        "toggle previous / current container (--previous)",
+    ),
+    Binding::new(Action::Follow, &[char_key('f')], HERE, "follow", "toggle follow (also G)"),
+    Binding::new(Action::Times, &[char_key('t')], HERE, "", "toggle times"),
+    Binding::new(Action::Wrap, &[char_key('w')], HERE, "", "toggle line wrap"),
+    Binding::new(Action::Secrets, &[char_key('x')], HERE, "", "show / redact credentials in messages"),
+    Binding::new(Action::Copy, &[char_key('y')], HERE, "copy", "copy the selected line"),
+];
+const HERE: &[Context] = &[Context::Log];
 
 /// Older lines are requested when the cursor is within this many lines of the oldest one.
 const PREFETCH_LINES: i64 = 50;
@@ -30,7 +61,7 @@ pub enum Older {
 pub struct LogPane {
     placed: LocatedPod,
     /// The pane to return to.
-    pub from: Pane,
+    pub from: PaneId,
     /// No source reports the pod any more.
     pub gone: bool,
     /// The pod's containers.
@@ -77,7 +108,7 @@ pub struct LogPane {
 
 impl LogPane {
     /// Opens the log of the failing container of a pod; None when no source reports a container.
-    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: Pane) -> Option<(Self, LogCommand)> {
+    pub fn open(placed: &LocatedPod, why: Option<&PodDiagnosis>, from: PaneId) -> Option<(Self, LogCommand)> {
         let choices = log_choices(placed);
         let chosen = first_choice(placed, why);
         choices.get(chosen)?;
@@ -328,5 +359,76 @@ impl LogPane {
             (None, true) => Some("continued from the end"),
             (None, false) => Some("continued from the top"),
         }
+    }
+}
+
+impl Pane for LogPane {
+    fn context(&self) -> Context {
+        Context::Log
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &DrawContext<'_>) -> View {
+        self.lines.show_secrets(context.screen.secrets);
+        draw::draw(buffer, area, self, context.theme)
+    }
+
+    fn update(&mut self, screen: &mut ScreenState) {
+        let placed = screen.node_view.pod(self.key()).cloned();
+        self.update_pod(placed.as_ref());
+    }
+
+    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
+        match action {
+            Action::NextContainer => return Outcome::Log(self.choose(1)),
+            Action::PreviousContainer => return Outcome::Log(self.choose(-1)),
+            Action::PreviousRun => {
+                return self.toggle_previous().map_or(Outcome::Message("no previous run known", true), Outcome::Log);
+            }
+            Action::Follow => self.set_follow(!self.follow),
+            Action::NextMatch | Action::PreviousMatch => {
+                let message = self.next_match(action == Action::PreviousMatch);
+                return message.map_or(Outcome::Done, |text| Outcome::Message(text, !text.starts_with("continued")));
+            }
+            Action::Times => self.times = !self.times,
+            Action::Wrap => self.wrap = !self.wrap,
+            Action::Filter => self.begin_search(),
+            Action::Back if self.words.is_empty() => return Outcome::Return(self.from),
+            Action::Back => {
+                self.words.clear();
+                LogPane::search(self);
+            }
+            _ => return Outcome::Unhandled,
+        }
+        Outcome::Done
+    }
+
+    fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> Option<&mut String> {
+        Some(&mut self.words)
+    }
+
+    fn search(&mut self, _screen: Option<&mut ScreenState>) {
+        LogPane::search(self);
+    }
+
+    fn position(&self) -> usize {
+        0
+    }
+
+    fn select(&mut self, _row: usize, _screen: &ScreenState) {}
+
+    fn move_to(&mut self, row: usize, _screen: &ScreenState) -> Outcome {
+        self.go_to_end(row > 0).into()
+    }
+
+    fn move_by(&mut self, step: isize, _screen: &ScreenState) -> Outcome {
+        LogPane::move_by(self, step).into()
+    }
+
+    fn page_by(&mut self, down: bool, _rows: usize, _screen: &ScreenState) -> Outcome {
+        LogPane::page_by(self, down).into()
     }
 }

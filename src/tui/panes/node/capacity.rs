@@ -1,5 +1,4 @@
-//! Owns what the node has left: resources against requests, limits and use, eviction thresholds, file systems, pressure.
-//! It must not leave a bound unmarked that is passed.
+//! Capacity of the node: requests, limits and use, eviction thresholds, file systems, pressure.
 
 use crate::time::TimeDelta;
 use ratatui::text::Line;
@@ -11,25 +10,25 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::sections::{Cell, bar, nothing, number, percent, table, text, title};
 use crate::view::{EvictionThreshold, NodeDetail, ResourceLine, bytes};
 
-/// Width from which pods without a limit are told.
+/// Narrowest pane that shows pods without a limit.
 const WIDE: usize = 100;
 /// Cells of a bar.
 const BAR: usize = 6;
-/// From this share on something is marked as nearly full.
+/// Share from which use counts as nearly full.
 const NEARLY: f64 = 0.9;
-/// A threshold nearer than this share of all is marked.
+/// Share of capacity below which a threshold counts as near.
 const NEAR: f64 = 0.05;
-/// Pressure from which on it is marked, percent of the last 10 s.
+/// Pressure that counts as high, percent of the last 10 s.
 const PRESSED: f64 = 10.0;
 
 /// Resources.
 pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("RESOURCES", &view.unavailable, cells, theme)];
     if view.resources.is_empty() {
-        lines.extend(nothing("what the node has is not known: no source shows its capacity", cells, theme));
+        lines.extend(nothing("node capacity unknown", cells, theme));
         return lines;
     }
-    let head = ["", "FOR PODS", "REQUESTED", "", "", "LIMITS", "IN USE", ""];
+    let head = ["", "ALLOCATABLE", "REQUESTED", "", "", "LIMITS", "IN USE", ""];
     let rows = view.resources.iter().map(|r| row(r, cells >= WIDE)).collect();
     lines.extend(table(&head, rows, cells, theme));
     lines
@@ -38,8 +37,8 @@ pub fn resources(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'st
 fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
     let share = r.requested.share_of(r.allocatable);
     let role = match share {
-        Some(s) if s > 1.0 => Role::Trouble,
-        Some(s) if s >= NEARLY => Role::Slow,
+        Some(s) if s > 1.0 => Role::Error,
+        Some(s) if s >= NEARLY => Role::Warning,
         _ => Role::Plain,
     };
     let of = |amount: Quantity, whole: Quantity| amount.share_of(whole).map(percent).unwrap_or_default();
@@ -67,33 +66,37 @@ fn row(r: &ResourceLine, wide: bool) -> Vec<Cell> {
 /// Thresholds, file systems, pressure.
 pub fn bounds(view: &NodeDetail, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let assumed = view.thresholds.iter().any(|t| t.assumed);
-    let note = if assumed { "the defaults: the kubelet's settings were not read" } else { "" };
+    let note = if assumed { "defaults (kubelet configuration not read)" } else { "" };
     let mut lines = vec![title("EVICTION THRESHOLDS", note, cells, theme)];
     if view.thresholds.is_empty() {
-        lines.extend(nothing("none is set: nothing evicts", cells, theme));
+        lines.extend(nothing("none: eviction disabled", cells, theme));
     }
     lines.extend(table(&["", "", "", "", ""], view.thresholds.iter().map(threshold).collect(), cells, theme));
-    // Said once, above.
+    // RESOURCES shows the missing data.
     let Some(looked) = view.sampled_at else { return lines };
-    let note = format!("looked at {} ago", human_duration((now - looked).max(TimeDelta::zero())));
+    let note = format!("sampled {} ago", human_duration((now - looked).max(TimeDelta::zero())));
     lines.push(title("FILE SYSTEMS AND PRESSURE", &note, cells, theme));
     if !view.disks.is_empty() {
-        let head = ["", "LEFT", "OF", "", "INODES LEFT", "IMAGES"];
+        let head = ["", "FREE", "SIZE", "", "INODES FREE", "IMAGES"];
         lines.extend(table(&head, view.disks.iter().map(disk).collect(), cells, theme));
     }
     if let Some(memory) = view.memory {
         let of = Quantity::whole(i64::try_from(memory.available).unwrap_or(i64::MAX));
         let all = Quantity::whole(i64::try_from(memory.total).unwrap_or(i64::MAX));
         let share = of.share_of(all).unwrap_or(1.0);
-        let cpu = view.cpu.map(|share| format!("; processors {} busy", percent(share))).unwrap_or_default();
-        let words =
-            format!("memory: {} of {} left ({}){cpu}", bytes(memory.available), bytes(memory.total), percent(share));
-        lines.extend(crate::tui::widgets::sections::said(&words, Role::Plain, cells, theme));
+        let cpu = view.cpu.map(|share| format!("; CPU {} busy", percent(share))).unwrap_or_default();
+        let words = format!(
+            "memory: {} of {} available ({}){cpu}",
+            bytes(memory.available),
+            bytes(memory.total),
+            percent(share)
+        );
+        lines.extend(crate::tui::widgets::sections::paragraph(&words, Role::Plain, cells, theme));
     }
     let rows = view.pressure.iter().map(|(kind, p)| {
         let figures = |of: [f64; 3]| of.map(|p| format!("{p:.0}%")).join(" ");
         let most = p.full.map_or(p.some[0], |full| full[0].max(p.some[0]));
-        let role = if most >= PRESSED { Role::Slow } else { Role::Plain };
+        let role = if most >= PRESSED { Role::Warning } else { Role::Plain };
         let full = p.full.map(|full| format!("full {}", figures(full))).unwrap_or_default();
         vec![
             text(format!("pressure {kind}")),
@@ -115,22 +118,22 @@ fn threshold(t: &EvictionThreshold) -> Vec<Cell> {
     let (margin, role) = match (t.margin(), t.margin_share()) {
         (Some(margin), share) if margin < Quantity::ZERO => {
             let share = share.map(|s| format!(" ({})", percent(-s))).unwrap_or_default();
-            (format!("PASSED by {}{share}", amount(Quantity::ZERO - margin)), Role::Trouble)
+            (format!("CROSSED by {}{share}", amount(Quantity::ZERO - margin)), Role::Error)
         }
         (Some(margin), share) => {
             let near = share.is_some_and(|s| s < NEAR);
             let share = share.map(|s| format!(" ({})", percent(s))).unwrap_or_default();
             let word = if near { " NEAR" } else { "" };
-            (format!("{} away{share}{word}", amount(margin)), if near { Role::Slow } else { Role::Plain })
+            (format!("{} above{share}{word}", amount(margin)), if near { Role::Warning } else { Role::Plain })
         }
         (None, _) => {
             let passed = t.condition.is_some_and(|(_, is)| is);
-            (t.condition_text().unwrap_or_default(), if passed { Role::Trouble } else { Role::Muted })
+            (t.condition_text().unwrap_or_default(), if passed { Role::Error } else { Role::Muted })
         }
     };
     vec![
         text(format!("{}<{}{grace}", t.signal.one_line(), t.setting.one_line())),
-        number(t.left.map(|left| format!("{} left", amount(left))).unwrap_or_default()),
+        number(t.left.map(|left| format!("{} available", amount(left))).unwrap_or_default()),
         text(margin).role(role),
     ]
 }
@@ -138,7 +141,7 @@ fn threshold(t: &EvictionThreshold) -> Vec<Cell> {
 fn disk(disk: &crate::view::Disk) -> Vec<Cell> {
     let fs = &disk.filesystem;
     let share = |left: u64, all: u64| if all > 0 { left as f64 / all as f64 } else { 1.0 };
-    let role = |share: f64| if share < 1.0 - NEARLY { Role::Slow } else { Role::Plain };
+    let role = |share: f64| if share < 1.0 - NEARLY { Role::Warning } else { Role::Plain };
     let (room, inodes) = (share(fs.available, fs.size), share(fs.inodes_free, fs.inodes));
     vec![
         text(&disk.role),

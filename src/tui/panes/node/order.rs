@@ -1,5 +1,4 @@
-//! Owns the lists of pods: the two of those that would die for lack of memory, first to last, and the busiest.
-//! It must not show one as if it were the other.
+//! Eviction order, OOM-kill order, and the pods with the highest CPU use.
 
 use ratatui::text::Line;
 
@@ -9,28 +8,28 @@ use crate::tui::widgets::cells::pod_name;
 use crate::tui::widgets::sections::{Cell, nothing, number, percent, table, text, title};
 use crate::view::{CpuUse, NodeDetail, Victim, amount_text};
 
-/// Pods shown of each list.
+/// Most pods of each list.
 const SHOWN: usize = 12;
 
-/// As the kubelet would evict them.
+/// Pods in the order of eviction by the kubelet.
 pub fn evicted(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
-        true => "over request, then priority, then excess",
-        false => "over request, then priority",
+        true => "exceeds request, then priority, then excess",
+        false => "exceeds request, then priority",
     };
-    let mut lines = vec![title("EVICTED FIRST when memory is short", note, cells, theme)];
+    let mut lines = vec![title("EVICTION ORDER (memory)", note, cells, theme)];
     let row = |(i, v): (usize, &Victim)| {
         let (over, role) = match (v.over, v.excess()) {
-            (Some(true), Some(excess)) => (format!("over by {}", memory(excess)), Role::Slow),
-            (Some(true), None) => ("over: asks for none".into(), Role::Slow),
-            (Some(false), Some(excess)) => (format!("{} below", memory(Quantity::ZERO - excess)), Role::Plain),
+            (Some(true), Some(excess)) => (format!("over request by {}", memory(excess)), Role::Warning),
+            (Some(true), None) => ("over request (no request set)".into(), Role::Warning),
+            (Some(false), Some(excess)) => (format!("{} below request", memory(Quantity::ZERO - excess)), Role::Plain),
             _ => (String::new(), Role::Muted),
         };
         let mut cells = numbered(i, v, cells);
         cells.extend([
             text(over).role(role),
-            number(format!("asks {}", memory(v.request))),
-            number(format!("prio {}", v.priority)),
+            number(format!("request {}", memory(v.request))),
+            number(format!("priority {}", v.priority)),
             text(v.class.one_line()).role(Role::Muted),
         ]);
         cells
@@ -38,18 +37,18 @@ pub fn evicted(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'stat
     let never = view.kernel.len() - view.eviction.len();
     lines.extend(list(&view.eviction, row, cells, theme));
     if never > 0 {
-        lines.extend(nothing(&format!("never: {never} static or critical pods"), cells, theme));
+        lines.extend(nothing(&format!("never evicted: {never} static or critical pods"), cells, theme));
     }
     lines
 }
 
-/// As the kernel would kill them.
+/// Pods in the order of OOM kills by the kernel.
 pub fn killed(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let note = match view.knows_use() {
-        true => "~score: oom_score_adj and thousandths of the memory it uses",
-        false => "by oom_score_adj alone",
+        true => "~score = oom_score_adj + memory use in 1/1000",
+        false => "by oom_score_adj only",
     };
-    let mut lines = vec![title("KILLED FIRST by the kernel", note, cells, theme)];
+    let mut lines = vec![title("OOM-KILL ORDER", note, cells, theme)];
     let row = |(i, v): (usize, &Victim)| {
         let mut cells = numbered(i, v, cells);
         cells.extend([
@@ -64,7 +63,7 @@ pub fn killed(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'stati
     lines
 }
 
-/// The busiest; nothing while nobody knows.
+/// The pods with the highest CPU use; empty without data.
 pub fn busy(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if view.busy.is_empty() {
         return Vec::new();
@@ -77,18 +76,18 @@ pub fn busy(view: &NodeDetail, cells: usize, theme: &Theme) -> Vec<Line<'static>
             text(name),
             number(format!("uses {}", cpu(b.used))),
             number(b.share.map(percent).unwrap_or_default()),
-            number(format!("asks {}", cpu(b.request))).role(if b.is_over() { Role::Slow } else { Role::Plain }),
+            number(format!("request {}", cpu(b.request))).role(if b.is_over() { Role::Warning } else { Role::Plain }),
             text(b.limit.map_or_else(|| "no limit".into(), |limit| format!("limit {}", cpu(limit)))).role(Role::Muted),
         ]
     };
-    let mut lines = vec![title("PROCESSORS, the busiest pods", "between the last two looks", cells, theme)];
+    let mut lines = vec![title("CPU USE", "busiest pods, between the last two samples", cells, theme)];
     lines.extend(list(&view.busy, row, cells, theme));
     lines
 }
 
 fn list<T>(all: &[T], row: impl Fn((usize, &T)) -> Vec<Cell>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     if all.is_empty() {
-        return nothing("no pod", cells, theme);
+        return nothing("no pods", cells, theme);
     }
     let rows: Vec<_> = all.iter().take(SHOWN).enumerate().map(row).collect();
     let mut lines = table(&[""; 6], rows, cells, theme);

@@ -1,9 +1,8 @@
-//! Owns the containers of one pod: each with its state, its last end and its back-off, and the three words on it.
-//! It must not merge the words of API server, kubelet and runtime: their difference is the point.
+//! Containers of a pod: state, last exit and back-off, and their states at API server, kubelet and runtime.
 //!
 //! ```text
 //! ✗ app   web   nginx:1.27   CrashLoopBackOff   not ready   restarts 3   restart in 12s
-//!     last end: exit 1 (Error) 8s ago
+//!     last exit: code 1 (Error), 8s ago - application error
 //! CONTAINER   API                 KUBELET             RUNTIME
 //! web         CrashLoopBackOff    CrashLoopBackOff    exited 1 Error, attempt 3
 //! ```
@@ -17,11 +16,11 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{fit, width, wrap};
 use crate::view::{PodDetail, SourceWords, exit_words, next_text, restart_strip};
 
-/// Width from which the three words stand side by side.
+/// Narrowest pane that shows the three states in one row.
 const SIDE_BY_SIDE: usize = 120;
 
-/// Behind words of which one says that the container runs, and another that it does not.
-const DIFFER: &str = "  they differ";
+/// Mark of sources that disagree on whether the container runs.
+const DIFFER: &str = "  (differ)";
 
 /// The lines of the section.
 pub fn lines(
@@ -33,7 +32,7 @@ pub fn lines(
 ) -> Vec<Line<'static>> {
     let containers = &placed.position.containers;
     if containers.is_empty() {
-        return vec![Line::styled("  no source names a container", theme.style(Role::Muted))];
+        return vec![Line::styled("  no data", theme.style(Role::Muted))];
     }
     let names = containers.iter().map(|c| width(&c.name)).max().unwrap_or(0).min(30);
     let mut out = Vec::new();
@@ -94,7 +93,7 @@ fn one(
         let meaning = exit_words(*code, reason);
         let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
         let ago = at.map(|at| format!(", {} ago", human_duration(now - at))).unwrap_or_default();
-        let words = format!("last end: exit {code}{reason}{ago}: {meaning}");
+        let words = format!("last exit: code {code}{reason}{ago} - {meaning}");
         out.extend(wrap(&words, cells.saturating_sub(4)).into_iter().map(|l| Line::from(format!("    {l}"))));
     }
     let message = wrap(place.message.shown(secrets), cells.saturating_sub(4)).into_iter().take(4);
@@ -106,7 +105,7 @@ fn stacked(sides: &SourceWords, cells: usize, theme: &Theme) -> Vec<Line<'static
     let words = [("API", &sides.api), ("kubelet", &sides.kubelet), ("runtime", &sides.runtime)];
     let told: Vec<String> =
         words.iter().filter(|(_, w)| !w.is_empty()).map(|(who, word)| format!("{who}: {word}")).collect();
-    let (differ, role) = if sides.differ { (DIFFER, Role::Slow) } else { ("", Role::Muted) };
+    let (differ, role) = if sides.differ { (DIFFER, Role::Warning) } else { ("", Role::Muted) };
     wrap(&format!("{}{differ}", told.join(" · ")), cells.saturating_sub(4))
         .into_iter()
         .map(|l| Line::styled(format!("    {l}"), theme.style(role)))
@@ -123,7 +122,7 @@ fn beside(sides: &[SourceWords], names: usize, cells: usize, theme: &Theme) -> V
     let mut out = vec![Line::styled(heading, theme.style(Role::Heading))];
     for s in sides {
         let text = row(&s.container, [&s.api, &s.kubelet, &s.runtime]);
-        let (differ, role) = if s.differ { (DIFFER, Role::Slow) } else { ("", Role::Plain) };
+        let (differ, role) = if s.differ { (DIFFER, Role::Warning) } else { ("", Role::Plain) };
         out.push(Line::styled(format!("{text}{differ}"), theme.style(role)));
     }
     out

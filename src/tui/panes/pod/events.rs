@@ -1,5 +1,4 @@
-//! Owns the events about one pod, newest first.
-//! It must not cut a message: it is wrapped.
+//! Events of a pod, newest first.
 //!
 //! ```text
 //!  34s  Warning  BackOff   ×4  Back-off restarting failed container web in pod …
@@ -12,14 +11,14 @@ use crate::pipeline::{LocatedPod, human_duration};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{fit, width, wrap};
 
-/// Events shown.
+/// Most events on the screen.
 const SHOWN: usize = 100;
 
 /// The lines of the section.
 pub fn lines(placed: &LocatedPod, (now, secrets): (Time, bool), cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let facts = &placed.facts;
     if facts.events.is_empty() {
-        let text = if facts.complete.events { "  none" } else { "  no source of events has been heard" };
+        let text = if facts.complete.events { "  none" } else { "  no data" };
         return vec![Line::styled(text, theme.style(Role::Muted))];
     }
     let reasons = facts.events.iter().take(SHOWN).map(|e| width(&e.reason)).max().unwrap_or(0).clamp(6, 24);
@@ -29,7 +28,7 @@ pub fn lines(placed: &LocatedPod, (now, secrets): (Time, bool), cells: usize, th
         let age = event
             .last()
             .map_or_else(|| "-".into(), |at| human_duration((now - at).max(crate::time::TimeDelta::zero())));
-        let role = if event.is_warning() { Role::Slow } else { Role::Plain };
+        let role = if event.is_warning() { Role::Warning } else { Role::Plain };
         let times = if event.times() > 1 { format!("×{}", event.times()) } else { String::new() };
         let mut message = wrap(event.message.shown(secrets), cells.saturating_sub(indent)).into_iter();
         out.push(Line::from(vec![

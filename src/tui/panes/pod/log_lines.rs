@@ -1,4 +1,4 @@
-//! The last output lines of each container of a pod, as far as a source reported them.
+//! The last log lines of the containers of a pod, as far as a source has them.
 
 use ratatui::text::{Line, Span};
 
@@ -7,7 +7,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::wrap;
 use crate::view::clock;
 
-/// Lines shown of each container.
+/// Most lines of each container.
 const SHOWN: usize = 10;
 
 /// The lines of the section; empty without container output.

@@ -1,5 +1,4 @@
-//! Owns the stages of one pod as a list, each with its times and who says so.
-//! It must not weigh evidence: the newest comes first, whoever said it.
+//! Pipeline stages of a pod, each with times and evidence, newest first.
 //!
 //! ```text
 //! ● sandbox      14:02:10  took 1s
@@ -18,9 +17,9 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{cut, fit, wrap};
 use crate::view::{clock, milliseconds};
 
-/// Lines of one piece of evidence.
+/// Most lines of one piece of evidence.
 const LINES: usize = 3;
-/// Evidence shown of one stage, lines.
+/// Most pieces of evidence of one stage.
 const EVIDENCE: usize = 4;
 
 /// The lines of the section.

@@ -1,8 +1,7 @@
-//! Owns the bar of a pod's life: its phases over time, from its creation to now.
-//! It must not let colour alone tell phases apart: each has its letter.
+//! The timeline of a pod: its phases from creation to now. Each phase has a letter, for terminals without color.
 //!
 //! ```text
-//! LIFE  4m12s
+//! TIMELINE  4m12s
 //!   pppppIIIsssRRRRRRRRxxxxRRRRxxxxxxxx
 //!   pending 12s · pulling 8s · starting 3s · ready 1m40s · failing 2m9s
 //! ```
@@ -11,12 +10,12 @@ use ratatui::text::{Line, Span};
 
 use crate::pipeline::human_duration;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::sections::said;
+use crate::tui::widgets::sections::paragraph;
 use crate::view::{TimelinePhase, TimelineSpan};
 
-/// Widest bar: beyond it a cell says no more.
+/// Widest bar, cells.
 const WIDEST: usize = 120;
-/// Shortest stretch that always has a cell: what was short is seen nevertheless.
+/// Phases in the order of the legend.
 const PHASES: [TimelinePhase; 7] = [
     TimelinePhase::Pending,
     TimelinePhase::Pulling,
@@ -27,7 +26,7 @@ const PHASES: [TimelinePhase; 7] = [
     TimelinePhase::Ended,
 ];
 
-/// The lines of the section; none when nothing is known of its begin.
+/// The lines of the section; empty without a creation time.
 pub fn lines(life: &[TimelineSpan], cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (Some(first), Some(last)) = (life.first(), life.last()) else { return Vec::new() };
     let width = cells.saturating_sub(2).min(WIDEST);
@@ -50,7 +49,7 @@ pub fn lines(life: &[TimelineSpan], cells: usize, theme: &Theme) -> Vec<Line<'st
         })
         .collect();
     let mut out = vec![Line::from(spans)];
-    out.extend(said(&words.join(" · "), Role::Muted, cells, theme));
+    out.extend(paragraph(&words.join(" · "), Role::Muted, cells, theme));
     out
 }
 
@@ -58,7 +57,7 @@ fn part(all: i64, i: usize, cells: usize) -> i64 {
     (all as i128 * i as i128 / cells.max(1) as i128) as i64
 }
 
-/// What is worst in a cell's share of time.
+/// The most severe phase in the time of one cell.
 fn worst(life: &[TimelineSpan], first: &TimelineSpan, from: i64, to: i64) -> TimelinePhase {
     let rank = |phase: TimelinePhase| match phase {
         TimelinePhase::Failing => 6,
@@ -79,9 +78,9 @@ fn look(phase: TimelinePhase) -> (&'static str, Role) {
         TimelinePhase::Pending => (".", Role::Muted),
         TimelinePhase::Pulling => ("i", Role::Active),
         TimelinePhase::Starting => ("s", Role::Active),
-        TimelinePhase::Ready => ("=", Role::Good),
-        TimelinePhase::Failing => ("x", Role::Trouble),
-        TimelinePhase::Terminating => ("t", Role::Slow),
+        TimelinePhase::Ready => ("=", Role::Ok),
+        TimelinePhase::Failing => ("x", Role::Error),
+        TimelinePhase::Terminating => ("t", Role::Warning),
         TimelinePhase::Ended => ("-", Role::Muted),
     }
 }

@@ -1,12 +1,11 @@
-//! Owns why one pod stands where it stands: cause, what it means, the evidence, what comes next and what to do.
-//! It must not tell the node's fault as the pod's own: it comes first, and is marked as the node's.
+//! Findings of a pod: cause, explanation, evidence, next event, steps. A fault of the node comes first.
 //!
 //! ```text
 //! ✗ The container exceeds its memory limit [run.oom-killed, certain] in web
 //!   The kernel ended it because …
 //!     api-pods 12:41:20 web ended: oom, exit code 137
 //!   next: restart in 12s
-//!   1. …          advice.rs
+//!   1. …          widgets/steps.rs
 //!   also, possible: … [probe.timeout]
 //! ```
 
@@ -18,15 +17,15 @@ use crate::runbook::Severity;
 use crate::tui::panes::pod::stages::evidence;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::wrap;
-use crate::tui::widgets::chosen_step::Step;
+use crate::tui::widgets::chosen_step::StepCursor;
 use crate::tui::widgets::steps::{self, hung};
 use crate::view::{PodDiagnosis, next_text};
 
-/// The lines of the section; `step` is the one that is marked.
-pub fn lines(why: &PodDiagnosis, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// The lines of the section; `step` is marked.
+pub fn lines(why: &PodDiagnosis, step: StepCursor, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     if let Some(fault) = &why.of_node {
-        out.extend(title(fault, "explained by the node: ", cells, theme));
+        out.extend(title(fault, "caused by the node: ", cells, theme));
     }
     let mut findings = why.own.findings.iter();
     if let Some(first) = findings.next() {
@@ -45,16 +44,16 @@ pub fn lines(why: &PodDiagnosis, step: Step, now: Time, cells: usize, theme: &Th
 
 fn title(finding: &Finding, before: &str, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (glyph, role) = match finding.severity {
-        Severity::Error => ("✗ ", Role::Trouble),
-        Severity::Warning => ("! ", Role::Slow),
-        Severity::Info => ("● ", Role::Good),
+        Severity::Error => ("✗ ", Role::Error),
+        Severity::Warning => ("! ", Role::Warning),
+        Severity::Info => ("● ", Role::Ok),
     };
     let (sure, cause) = (finding.confidence.name(), &finding.cause);
     let text = format!("{before}{} [{cause}, {sure}]", finding.headline().one_line());
     hung(glyph, &text, role, cells, theme)
 }
 
-fn body(finding: &Finding, step: Step, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn body(finding: &Finding, step: StepCursor, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out: Vec<Line> = Vec::new();
     let room = cells.saturating_sub(2);
     out.extend(wrap(&finding.explanation, room).into_iter().map(|l| Line::from(format!("  {l}"))));

@@ -1,10 +1,9 @@
-//! Owns which columns the table has at a width, and how wide each is.
-//! It must not look at a row: widths come from what is widest, so that scrolling moves nothing sideways.
+//! Column widths of the table. They depend on the widest values, so scrolling moves no column.
 
 use crate::view::Column;
 use Column::{Age, InStage, Name, Next, Pipeline, Ready, Restarts, Stage, Status, Why};
 
-/// Least width.
+/// Smallest width, cells.
 fn least(column: Column) -> usize {
     match column {
         Name => 18,
@@ -19,15 +18,15 @@ fn least(column: Column) -> usize {
     }
 }
 
-/// Always there, from the narrowest screen on.
+/// Visible at every width.
 const ALWAYS: [Column; 5] = [Name, Ready, Status, Pipeline, InStage];
-/// Added while there is room, in this order.
+/// Added in this order while they fit.
 const IF_ROOM: [Column; 5] = [Stage, Why, Next, Age, Restarts];
-/// What the name and the status are given before a column that is not always there.
+/// Widths of name and status before optional columns are added.
 const COMFORT: (usize, usize) = (24, 17);
 
-/// Those of the `wanted` columns that find room in `cells` cells, in their order, with one space between them. `widest`
-/// are the widest name and STATUS there are.
+/// The `wanted` columns that fit in `cells` cells, in their order, with one space between them. `widest` are the widths of
+/// the longest name and STATUS.
 pub fn columns(cells: usize, widest: (usize, usize), wanted: &[Column]) -> Vec<(Column, usize)> {
     let wants = |c: &&Column| wanted.contains(c);
     let mut chosen: Vec<(Column, usize)> = ALWAYS.iter().filter(wants).map(|&c| (c, least(c))).collect();

@@ -1,5 +1,4 @@
-//! Owns the line that counts pods and says which of them are shown.
-//! It must not count what the header of the view does not.
+//! The line with the number of pods, and the filter.
 //!
 //! ```text
 //! 42 pods  3 failing  1 slow  2 moving               4 shown · only failing · filter web
@@ -8,24 +7,26 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::{App, Typing};
-use crate::tui::panes::pods::columns::columns;
-use crate::tui::screen_state::Picture;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{put, put_right};
+use crate::tui::input::InputMode;
+use crate::tui::panes::DrawContext;
+use crate::tui::panes::pods::PodsPane;
+use crate::tui::screen_state::ScreenState;
+use crate::tui::theme::Role;
+use crate::tui::widgets::cells::{cut, put, put_right};
 use crate::view::Sort;
 
-/// Draws the line; with the title, where it found no room above.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title: bool, theme: &Theme) {
+/// Draws the line; with the title, if it did not fit above.
+pub fn draw(buffer: &mut Buffer, area: Rect, pane: &PodsPane, context: &DrawContext<'_>, title: bool) {
+    let (screen, theme) = (context.screen, context.theme);
     if area.height == 0 {
         return;
     }
-    let (all, failing, slow, moving) = picture.header.pods;
-    let so_far = if picture.header.pods_so_far { " so far" } else { "" };
+    let (all, failing, slow, moving) = screen.header.pods;
+    let so_far = if screen.header.pods_so_far { " so far" } else { "" };
     let pieces = [
         (format!("{all} pod{}{so_far}", if all == 1 { "" } else { "s" }), Role::Heading),
-        (format!("{failing} failing"), if failing > 0 { Role::Trouble } else { Role::Muted }),
-        (format!("{slow} slow"), if slow > 0 { Role::Slow } else { Role::Muted }),
+        (format!("{failing} failing"), if failing > 0 { Role::Error } else { Role::Muted }),
+        (format!("{slow} slow"), if slow > 0 { Role::Warning } else { Role::Muted }),
         (format!("{moving} moving"), if moving > 0 { Role::Active } else { Role::Muted }),
     ];
     let mut x = area.x;
@@ -33,45 +34,45 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &App, title
         x = put(buffer, x, area.y, area.right(), text, theme.style(*role)) + 2;
     }
     let mut shown = Vec::new();
-    if let Some(namespace) = &app.filter.namespace {
+    if let Some(namespace) = &pane.filter.namespace {
         shown.push(format!("namespace {namespace}"));
     }
-    if app.filter.failing {
-        shown.push("only failing".to_owned());
+    if pane.filter.failing {
+        shown.push("failing or slow".to_owned());
     }
-    if !app.filter.words.is_empty() && app.typing != Typing::Words {
-        shown.push(format!("filter {}", app.filter.words));
+    if !pane.filter.words.is_empty() && *context.mode != InputMode::Filter {
+        shown.push(format!("filter {}", pane.filter.words));
     }
-    if app.sort != Sort::default() && !sorted_in_sight(area.width, picture, app) {
-        shown.push(format!("by {}", app.sort.name()));
+    if pane.sort != Sort::default() && !is_sort_column_visible(area.width, screen, pane) {
+        shown.push(format!("by {}", pane.sort.name()));
     }
-    if picture.shown.len() < picture.moment.rows().len() || !shown.is_empty() {
-        // First, because what follows may be cut.
-        shown.insert(0, format!("{} shown", picture.shown.len()));
+    if screen.shown.len() < screen.node_view.rows().len() || !shown.is_empty() {
+        // First, because the rest may be cut.
+        shown.insert(0, format!("{} shown", screen.shown.len()));
     }
-    let wrong = app.filter.problem();
+    let wrong = pane.filter.problem();
     if let Some(wrong) = &wrong {
         shown = vec![wrong.clone()];
     }
     let title = title && shown.is_empty();
-    let text = if title { picture.title.to_string() } else { shown.join(" · ") };
+    let text = if title { screen.title.to_string() } else { shown.join(" · ") };
     let room = usize::from(area.right().saturating_sub(x + 1));
     put_right(
         buffer,
         area,
         0,
         x,
-        &crate::tui::widgets::cells::cut(&text, room),
+        &cut(&text, room),
         theme.style(match (title, wrong) {
             (true, _) => Role::Muted,
-            (_, Some(_)) => Role::Trouble,
+            (_, Some(_)) => Role::Error,
             _ => Role::Heading,
         }),
     );
 }
 
-/// The column that is sorted by has its arrow.
-fn sorted_in_sight(width: u16, picture: &Picture, app: &App) -> bool {
-    let columns = columns(usize::from(width.saturating_sub(1)), picture.widest, &app.columns);
-    columns.iter().any(|(column, _)| app.sort.by == Some(*column))
+/// True if the table shows the arrow of the sort column.
+fn is_sort_column_visible(width: u16, screen: &ScreenState, pane: &PodsPane) -> bool {
+    let columns = pane.visible_columns(width, screen);
+    columns.iter().any(|(column, _)| pane.sort.by == Some(*column))
 }

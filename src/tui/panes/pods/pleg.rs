@@ -1,5 +1,4 @@
-//! Owns the line that tells how PLEG does, as the kubelet says and as our own list calls measure it.
-//! It must not show an interpolated figure without its mark.
+//! The PLEG line: verdict, relist rate and duration, own CRI list probe, sparkline.
 //!
 //! ```text
 //! PLEG slow  0.9/s  mean 812ms  p99 ≥10s  seen 12s ago of 3m  own list 34ms  ▁▁▁▁▃▇██
@@ -10,7 +9,7 @@ use ratatui::layout::Rect;
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::screen_state::Picture;
+use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{put, put_right};
 use crate::tui::widgets::sparkline::{SPAN, sparkline};
@@ -20,16 +19,16 @@ use crate::view::{PlegView, milliseconds, quantile};
 const SPARKLINE: usize = 90;
 
 /// Draws the line.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
+pub fn draw(buffer: &mut Buffer, area: Rect, screen: &ScreenState, theme: &Theme) {
     if area.height == 0 {
         return;
     }
-    let (pleg, now) = (&picture.pleg, picture.header.now);
+    let (pleg, now) = (&screen.pleg, screen.header.now);
     let verdict = pleg.verdict(now);
     let role = match verdict {
-        "ok" => Role::Good,
-        "silent" | "hanging" | "down" => Role::Trouble,
-        "slow" | "stale" => Role::Slow,
+        "ok" => Role::Ok,
+        "silent" | "hanging" | "down" => Role::Error,
+        "slow" | "stale" => Role::Warning,
         _ => Role::Muted,
     };
     let mut x = put(buffer, area.x, area.y, area.right(), "PLEG ", theme.style(Role::Heading));
@@ -53,21 +52,24 @@ fn figures(pleg: &PlegView, now: Time) -> Vec<(String, Role)> {
         out.extend(window.p99.map(|p99| (format!("p99 {}", quantile(Some(p99))), dim)));
     }
     if let Some(age) = pleg.last_seen_age {
-        let role = if age >= pleg.threshold { Role::Trouble } else { dim };
-        out.push((format!("seen {} of {}", human_duration(age), human_duration(pleg.threshold)), role));
+        let role = if age >= pleg.threshold { Role::Error } else { dim };
+        out.push((
+            format!("last relist {} ago (unhealthy at {})", human_duration(age), human_duration(pleg.threshold)),
+            role,
+        ));
     }
     if let Some(at) = pleg.restarted.filter(|at| now - *at < SPAN) {
-        out.push((format!("kubelet restarted {} ago", human_duration(now - at)), Role::Slow));
+        out.push((format!("kubelet restarted {} ago", human_duration(now - at)), Role::Warning));
     }
     let calls = &pleg.own;
     if let Some(waiting) = pleg.unanswered_for(now).filter(|w| w.num_seconds() >= 1) {
         let first = calls.in_flight == calls.unanswered_since;
-        let what = if first { "in flight" } else { "no answer for" };
-        out.push((format!("own list {what} {}", human_duration(waiting)), Role::Trouble));
+        let what = if first { "in flight for" } else { "no response for" };
+        out.push((format!("CRI list: {what} {}", human_duration(waiting)), Role::Error));
     } else if let Some(last) = calls.done.back() {
-        out.push((format!("own list {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
+        out.push((format!("CRI list probe {}", milliseconds(last.took_us as f64 / 1e6)), Role::Plain));
     }
-    // What is wrong is seen whatever the room.
-    out.sort_by_key(|(_, role)| *role != Role::Trouble);
+    // Problems first.
+    out.sort_by_key(|(_, role)| *role != Role::Error);
     out
 }

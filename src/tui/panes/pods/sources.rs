@@ -1,5 +1,4 @@
-//! Owns the lines that say of every source whether it answers, and when it last did.
-//! It must not hide a source that does not answer to save room: those that do lose their age first.
+//! The state of every source. Failing sources come first; with little room the others lose their age.
 //!
 //! ```text
 //! ✗cri no answer 34s  ●api-pods 1s  ●api-node 19s  ●kubelet-pods 4s  ·spans off
@@ -17,16 +16,16 @@ use ratatui::layout::Rect;
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
-use crate::tui::screen_state::Picture;
+use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{put, width};
 use crate::view::SourceLine;
 
-/// A call that takes longer is told, seconds: lists are two seconds apart.
+/// Calls in flight for longer are shown, seconds. Lists are two seconds apart.
 const LATE_S: i64 = 3;
-/// Most lines with ages, and most lines at all.
+/// Most lines with ages, and most lines.
 const LINES: (usize, usize) = (2, 3);
-/// Names that are told once for all that begin with them, where there is little room.
+/// Prefixes that are shown once per group in a narrow terminal.
 const GROUPS: [&str; 2] = ["api", "kubelet"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,9 +39,9 @@ enum Form {
 }
 
 struct Item {
-    /// The group's name, before the first of it on a line.
+    /// Prefix, before the first source of a group on a line.
     group: &'static str,
-    /// One more space, so that it is not taken for one of the group before.
+    /// One more space after the previous group.
     apart: bool,
     mark: &'static str,
     text: String,
@@ -62,22 +61,22 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
         ("off", _) => ("·", Role::Muted),
         ("ended", _) => ("○", Role::Muted),
         (_, None) if !line.first.is_empty() => ("◐", Role::Active),
-        ("live", None) => ("●", Role::Good),
-        _ => ("✗", Role::Trouble),
+        ("live", None) => ("●", Role::Ok),
+        _ => ("✗", Role::Error),
     };
     let name = line.source.name();
     let group = GROUPS.into_iter().find(|g| name.strip_prefix(g).is_some_and(|rest| rest.starts_with('-')));
-    let group = group.filter(|_| form != Form::Full && role != Role::Trouble).unwrap_or_default();
+    let group = group.filter(|_| form != Form::Full && role != Role::Error).unwrap_or_default();
     let name = if group.is_empty() { name } else { &name[group.len() + 1..] };
-    // One unit is enough here: the column does not jump as seconds become minutes.
+    // One unit only, so that the width stays the same.
     let age = line.answered.split_inclusive(|c: char| c.is_alphabetic()).next().unwrap_or_default();
     let mut text = name.to_owned();
     match (line.word, late) {
-        ("live" | "connecting", Some(since)) => text += &format!(" no answer {}", human_duration(now - since)),
+        ("live" | "connecting", Some(since)) => text += &format!(" no response {}", human_duration(now - since)),
         (_, None) if !line.first.is_empty() => text += &format!(" {}", line.first),
         ("live", None) if form == Form::Bare => {}
         ("live", None) => text += &format!(" {age}"),
-        (word, _) if age.is_empty() || form == Form::Bare && role != Role::Trouble => text += &format!(" {word}"),
+        (word, _) if age.is_empty() || form == Form::Bare && role != Role::Error => text += &format!(" {word}"),
         (word, _) => text += &format!(" {word} {age}"),
     }
     if line.dropped > 0 {
@@ -89,9 +88,9 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     Item { group, apart: false, mark, text, role }
 }
 
-/// The most telling form that fits.
-fn form(picture: &Picture, cells: u16) -> Form {
-    let fits = |form: &Form| lines(picture, cells, *form).len() <= LINES.0;
+/// The most detailed layout that fits.
+fn form(screen: &ScreenState, cells: u16) -> Form {
+    let fits = |form: &Form| lines(screen, cells, *form).len() <= LINES.0;
     [Form::Full, Form::Grouped].into_iter().find(fits).unwrap_or(Form::Bare)
 }
 
@@ -99,10 +98,10 @@ fn gap(form: Form) -> u16 {
     if form == Form::Full { 2 } else { 1 }
 }
 
-fn lines(picture: &Picture, cells: u16, form: Form) -> Vec<Vec<Item>> {
-    let mut items: Vec<_> = picture.header.sources.iter().map(|s| item(s, picture.header.now, form)).collect();
-    // What is in trouble is seen whatever the room.
-    items.sort_by_key(|i| i.role != Role::Trouble);
+fn lines(screen: &ScreenState, cells: u16, form: Form) -> Vec<Vec<Item>> {
+    let mut items: Vec<_> = screen.header.sources.iter().map(|s| item(s, screen.header.now, form)).collect();
+    // Failing sources first.
+    items.sort_by_key(|i| i.role != Role::Error);
     let (mut out, mut used, mut group) = (Vec::new(), usize::MAX, "");
     for mut item in items {
         let named = item.group;
@@ -125,18 +124,18 @@ fn lines(picture: &Picture, cells: u16, form: Form) -> Vec<Vec<Item>> {
     out
 }
 
-/// Lines needed.
-pub fn height(picture: &Picture, cells: u16) -> usize {
-    lines(picture, cells, form(picture, cells)).len().min(LINES.1)
+/// Number of lines.
+pub fn height(screen: &ScreenState, cells: u16) -> usize {
+    lines(screen, cells, form(screen, cells)).len().min(LINES.1)
 }
 
 /// Draws the sources.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
+pub fn draw(buffer: &mut Buffer, area: Rect, screen: &ScreenState, theme: &Theme) {
     if area.height == 0 {
         return;
     }
-    let form = form(picture, area.width);
-    for (y, line) in (area.y..area.bottom()).zip(lines(picture, area.width, form)) {
+    let form = form(screen, area.width);
+    for (y, line) in (area.y..area.bottom()).zip(lines(screen, area.width, form)) {
         let mut x = area.x;
         for item in line {
             x += u16::from(item.apart);
@@ -145,7 +144,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, theme: &Theme) {
             }
             let style = theme.style(item.role);
             x = put(buffer, x, y, area.right(), item.mark, style);
-            let style = if item.role == Role::Trouble { style } else { theme.style(Role::Plain) };
+            let style = if item.role == Role::Error { style } else { theme.style(Role::Plain) };
             x = put(buffer, x, y, area.right(), &item.text, style) + gap(form);
         }
     }

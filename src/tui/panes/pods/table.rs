@@ -1,5 +1,4 @@
-//! Owns the table of pods: only the rows that are seen are laid out, however many there are.
-//! It must not sort: the view does.
+//! The table of pods. Only visible rows are laid out.
 //!
 //! ```text
 //!  NAMESPACE/POD           READY STATUS            PIPELINE     STAGE       IN STAGE WHY
@@ -11,48 +10,48 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::pipeline::Stage;
-use crate::tui::app::App;
-use crate::tui::panes::pods::columns::columns;
-use crate::tui::screen_state::Picture;
+use crate::tui::panes::pods::PodsPane;
+use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{fit, pod_name, put, wrap};
 use crate::tui::widgets::scroll::{Rows, View};
 use crate::view::{Column, POD_LISTS, PodHealth, Row};
 
-/// Draws heading and rows, and keeps the selected row in sight.
-pub fn draw(buffer: &mut Buffer, area: Rect, picture: &Picture, app: &mut App, theme: &Theme) {
+/// Draws heading and rows; keeps the selected row visible.
+pub fn draw(buffer: &mut Buffer, area: Rect, screen: &ScreenState, pane: &mut PodsPane, theme: &Theme) -> View {
     if area.height == 0 {
-        return;
+        return View::default();
     }
-    let columns = columns(usize::from(area.width.saturating_sub(1)), picture.widest, &app.columns);
+    let columns = pane.visible_columns(area.width, screen);
     let mut x = area.x + 1;
     for (column, cells) in &columns {
         let end = put(buffer, x, area.y, x + *cells as u16, column.heading(), theme.style(Role::Heading));
-        if app.sort.by == Some(*column) {
-            // In the space behind the column at the furthest.
-            let arrow = if app.sort.is_descending() { "▼" } else { "▲" };
+        if pane.sort.by == Some(*column) {
+            // At most in the space after the column.
+            let arrow = if pane.sort.is_descending() { "▼" } else { "▲" };
             put(buffer, end, area.y, area.right(), arrow, theme.style(Role::Key));
         }
         x += *cells as u16 + 1;
     }
     let rows = usize::from(area.height - 1);
-    let count = picture.shown.len();
-    app.cursor.keep(count, rows);
-    let seen = Rows { y: area.y + 1, first: app.cursor.top, count: rows.min(count - app.cursor.top) };
-    let line = picture.row(app.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
-    app.view = View { page: rows.max(1), position: None, rows: Some(seen), line };
+    let count = screen.shown.len();
+    pane.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + 1, first: pane.cursor.top, count: rows.min(count - pane.cursor.top) };
+    let line = screen.row(pane.cursor.index).map(|row| format!("{}/{}", row.namespace, row.name));
+    let view = View { page: rows.max(1), position: None, rows: Some(seen), line };
     if count == 0 {
-        let lines = wrap(&empty(picture, app), usize::from(area.width.saturating_sub(2)));
+        let lines = wrap(&empty(screen, pane), usize::from(area.width.saturating_sub(2)));
         for (line, y) in lines.iter().zip(area.y + 2..area.bottom()) {
             put(buffer, area.x + 1, y, area.right(), line, theme.style(Role::Muted));
         }
-        return;
+        return view;
     }
-    for (i, y) in (app.cursor.top..count).zip(area.y + 1..area.bottom()) {
-        if let Some(row) = picture.row(i) {
-            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == app.cursor.index, theme);
+    for (i, y) in (pane.cursor.top..count).zip(area.y + 1..area.bottom()) {
+        if let Some(row) = screen.row(i) {
+            draw_row(buffer, Rect { y, height: 1, ..area }, &columns, row, i == pane.cursor.index, theme);
         }
     }
+    view
 }
 
 fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &Row, selected: bool, theme: &Theme) {
@@ -67,14 +66,14 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
         let (text, role): (&str, Role) = match column {
             Column::Name => (&pod_name(&row.namespace, &row.name, cells), Role::Plain),
             Column::Ready => (&row.ready, Role::Plain),
-            Column::Status => (&row.status, theme.trouble(row.health)),
+            Column::Status => (&row.status, theme.health(row.health)),
             Column::Stage => (row.stage.name(), Role::Plain),
             Column::InStage => {
                 let late = row.health == PodHealth::Slow;
-                (&row.in_stage, if late { Role::Slow } else { Role::Plain })
+                (&row.in_stage, if late { Role::Warning } else { Role::Plain })
             }
             Column::Restarts => (&row.restarts, Role::Plain),
-            // `<unknown>`, cut, would be no word.
+            // `<unknown>` would be cut.
             Column::Age if row.age.len() > cells => ("?", Role::Muted),
             Column::Age => (&row.age, Role::Plain),
             Column::Next => (&row.next, Role::Active),
@@ -90,7 +89,7 @@ fn draw_row(buffer: &mut Buffer, area: Rect, columns: &[(Column, usize)], row: &
     }
 }
 
-/// One glyph a stage; the one where the pod stands is underlined and bold.
+/// One glyph per stage; the current stage is underlined and bold.
 fn glyphs(buffer: &mut Buffer, mut x: u16, y: u16, right: u16, row: &Row, base: Style, theme: &Theme) {
     for (stage, state) in Stage::ALL.iter().zip(&row.glyphs) {
         let (glyph, role) = theme.stage(*state);
@@ -102,25 +101,25 @@ fn glyphs(buffer: &mut Buffer, mut x: u16, y: u16, right: u16, row: &Row, base: 
     }
 }
 
-/// Why there is no row.
-fn empty(picture: &Picture, app: &App) -> String {
-    if !picture.moment.rows().is_empty() {
-        let only = if app.filter.failing && app.filter.words.is_empty() {
-            "no pod is failing or slow"
+/// Why the table is empty.
+fn empty(screen: &ScreenState, pane: &PodsPane) -> String {
+    if !screen.node_view.rows().is_empty() {
+        let only = if pane.filter.failing && pane.filter.words.is_empty() {
+            "no failing or slow pod"
         } else {
             "no pod matches the filter"
         };
-        return format!("{only} ({} pods in all)", picture.moment.rows().len());
+        return format!("{only} ({} pods in total)", screen.node_view.rows().len());
     }
-    let lists: Vec<_> = picture.header.sources.iter().filter(|s| POD_LISTS.contains(&s.source)).collect();
+    let lists: Vec<_> = screen.header.sources.iter().filter(|s| POD_LISTS.contains(&s.source)).collect();
     let told = |first: &str| {
         let told: Vec<String> = lists.iter().map(|s| format!("{} {}", s.source.name(), s.text)).collect();
         format!("{first}: {}", told.join(" · "))
     };
     match lists.as_slice() {
-        [] => "no pods known yet: no source has answered".to_owned(),
-        _ if picture.header.pods_so_far => told("no pods so far, waiting for the first list"),
+        [] => "no pods yet: no source has responded".to_owned(),
+        _ if screen.header.pods_so_far => told("no pods yet, waiting for the first list"),
         lists if lists.iter().any(|s| s.live) => told("no pods on this node"),
-        _ => told("no pods known yet"),
+        _ => told("no pods yet"),
     }
 }

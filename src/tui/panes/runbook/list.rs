@@ -1,5 +1,4 @@
-//! Owns the list of the runbook's entries: only the rows that are seen are laid out.
-//! It must not sort: entries come by id, and with it by stage.
+//! The list of runbook entries, by id.
 //!
 //! ```text
 //! RUNBOOK  141 entries                                                   search oom · 3 shown
@@ -11,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::tui::panes::runbook::Book;
+use crate::tui::panes::runbook::RunbookPane;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{cut, fit, put, put_right, width};
 use crate::tui::widgets::scroll::{Rows, View};
@@ -21,34 +20,34 @@ const HEAD: u16 = 2;
 /// Width of the severity.
 const SEVERITY: usize = 8;
 
-/// Draws counts, heading and rows, and keeps the selected row in sight.
-pub fn draw(buffer: &mut Buffer, area: Rect, book: &mut Book, typing: bool, theme: &Theme) -> View {
+/// Draws counts, heading and rows; keeps the selected row visible.
+pub fn draw(buffer: &mut Buffer, area: Rect, pane: &mut RunbookPane, typing: bool, theme: &Theme) -> View {
     let rows = usize::from(area.height.saturating_sub(HEAD));
-    let count = book.shown().len();
-    book.cursor.keep(count, rows);
-    let seen = Rows { y: area.y + HEAD, first: book.cursor.top, count: rows.min(count - book.cursor.top) };
-    let line = book.selected().map(|entry| entry.id.to_string());
+    let count = pane.shown().len();
+    pane.cursor.keep(count, rows);
+    let seen = Rows { y: area.y + HEAD, first: pane.cursor.top, count: rows.min(count - pane.cursor.top) };
+    let line = pane.selected().map(|entry| entry.id.to_string());
     let view = View { page: rows.max(1), position: None, rows: Some(seen), line };
-    counts(buffer, area, book, typing, theme);
+    counts(buffer, area, pane, typing, theme);
     if area.height < HEAD {
         return view;
     }
-    let ids = book.shown().map(|e| width(&e.id)).max().unwrap_or(0).clamp(13, usize::from(area.width / 2).max(13));
+    let ids = pane.shown().map(|e| width(&e.id)).max().unwrap_or(0).clamp(13, usize::from(area.width / 2).max(13));
     let heading = format!("{} {} TITLE", fit("CAUSE", ids), fit("SEVERITY", SEVERITY));
     put(buffer, area.x + 1, area.y + 1, area.right(), &heading, theme.style(Role::Heading));
     if count == 0 {
-        put(buffer, area.x + 1, area.y + 3, area.right(), "no entry has these words", theme.style(Role::Muted));
+        put(buffer, area.x + 1, area.y + 3, area.right(), "no matching entry", theme.style(Role::Muted));
     }
-    for (i, (y, entry)) in (area.y + HEAD..area.bottom()).zip(book.shown().skip(book.cursor.top)).enumerate() {
-        let selected = book.cursor.top + i == book.cursor.index;
+    for (i, (y, entry)) in (area.y + HEAD..area.bottom()).zip(pane.shown().skip(pane.cursor.top)).enumerate() {
+        let selected = pane.cursor.top + i == pane.cursor.index;
         let base = if selected { theme.style(Role::Selected) } else { Style::new() };
         if selected {
             buffer.set_style(Rect { y, height: 1, ..area }, base);
             put(buffer, area.x, y, area.right(), "▸", base);
         }
         let role = match entry.severity {
-            "error" => Role::Trouble,
-            "warning" => Role::Slow,
+            "error" => Role::Error,
+            "warning" => Role::Warning,
             _ => Role::Muted,
         };
         let x = put(buffer, area.x + 1, y, area.right(), &fit(&entry.id, ids), base) + 1;
@@ -58,17 +57,17 @@ pub fn draw(buffer: &mut Buffer, area: Rect, book: &mut Book, typing: bool, them
     view
 }
 
-fn counts(buffer: &mut Buffer, area: Rect, book: &Book, typing: bool, theme: &Theme) {
+fn counts(buffer: &mut Buffer, area: Rect, pane: &RunbookPane, typing: bool, theme: &Theme) {
     if area.height == 0 {
         return;
     }
     let x = put(buffer, area.x, area.y, area.right(), "RUNBOOK", theme.style(Role::Heading)) + 2;
-    let x = put(buffer, x, area.y, area.right(), &format!("{} entries", book.len()), theme.style(Role::Plain));
-    let shown = format!("{} shown", book.shown().len());
-    let text = match (book.words.is_empty(), typing) {
+    let x = put(buffer, x, area.y, area.right(), &format!("{} entries", pane.len()), theme.style(Role::Plain));
+    let shown = format!("{} shown", pane.shown().len());
+    let text = match (pane.words.is_empty(), typing) {
         (true, _) => String::new(),
         (false, true) => shown,
-        (false, false) => format!("search {} · {shown}", book.words),
+        (false, false) => format!("search {} · {shown}", pane.words),
     };
     let room = usize::from(area.right().saturating_sub(x + 1));
     put_right(buffer, area, 0, x, &cut(&text, room), theme.style(Role::Heading));

@@ -1,93 +1,168 @@
-//! Owns the state of the runbook's screen: its entries, the words that are searched for, the entry that is open.
-//! It must not read a rule: an entry is words and steps.
+//! The Runbook pane: all entries, searchable, or one of them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::keys::press::{BACK, OPEN};
+use crate::tui::keys::{Action, Binding, Context, char_key};
+use crate::tui::pane_table::PaneId;
+use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::screen_state::ScreenState;
+use crate::tui::widgets::chosen_step::StepCursor;
+use crate::tui::widgets::scroll::{Cursor, View};
+use crate::view::RunbookEntry;
 
 pub mod entry;
 pub mod list;
 
-use crate::tui::widgets::chosen_step::Step;
-use crate::tui::widgets::scroll::Cursor;
-use crate::view::RunbookEntry;
+/// Keys of the pane.
+pub const KEYS: &[Binding] = &[
+    Binding::new(Action::Open, OPEN, LIST, "open", "open the selected entry"),
+    Binding::new(Action::Back, BACK, BOTH, "back", "back to the previous pane"),
+    Binding::new(Action::Filter, &[char_key('/')], LIST, "search", "search id, title, text and reasons"),
+    Binding::new(Action::NextStep, &[char_key(']')], ENTRY, "", "select the next command"),
+    Binding::new(Action::PreviousStep, &[char_key('[')], ENTRY, "", "select the previous command"),
+    Binding::new(Action::Copy, &[char_key('y')], ENTRY, "copy", "copy the selected command, marked with ▸"),
+    Binding::new(Action::Copy, &[char_key('y')], LIST, "copy", "copy the selected line"),
+];
+const LIST: &[Context] = &[Context::Pane(PaneId::Runbook)];
+const ENTRY: &[Context] = &[Context::Entry];
+const BOTH: &[Context] = &[Context::Pane(PaneId::Runbook), Context::Entry];
 
-/// An entry that is read.
+/// An open entry.
 #[derive(Clone, Debug)]
-pub struct Page {
-    /// It stays as it was when it was opened: what one reads and copies does not change under the hand.
+pub struct EntryPage {
+    /// The entry as it was when it was opened, so that a command does not change while it is read and copied.
     pub entry: RunbookEntry,
-    /// First line shown.
+    /// First visible line.
     pub scroll: usize,
-    /// The chosen step with a command.
-    pub step: Step,
+    /// The selected step.
+    pub step: StepCursor,
 }
 
-/// The runbook, open.
-#[derive(Clone, Debug, Default)]
-pub struct Book {
+impl EntryPage {
+    fn new(entry: RunbookEntry) -> Self {
+        Self { entry, scroll: 0, step: StepCursor::default() }
+    }
+}
+
+/// State of the pane.
+#[derive(Clone, Debug)]
+pub struct RunbookPane {
     entries: Vec<RunbookEntry>,
+    /// Indices of the entries that match.
     shown: Vec<usize>,
-    /// What is searched for.
+    /// The search term.
     pub words: String,
     /// The selected entry.
     pub cursor: Cursor,
-    /// The entry that is open.
-    pub page: Option<Page>,
+    /// The open entry.
+    pub page: Option<EntryPage>,
+    /// The pane to return to.
+    pub from: PaneId,
 }
 
-impl Book {
+impl Default for RunbookPane {
+    fn default() -> Self {
+        let (entries, shown, words) = (Vec::new(), Vec::new(), String::new());
+        Self { entries, shown, words, cursor: Cursor::default(), page: None, from: PaneId::Pods }
+    }
+}
+
+impl RunbookPane {
     /// All entries.
     pub fn list(entries: Vec<RunbookEntry>) -> Self {
-        let mut book = Self { entries, ..Self::default() };
-        book.search();
-        book
+        let mut pane = Self { entries, ..Self::default() };
+        pane.find_matches();
+        pane
     }
 
-    /// One entry, without a list to go back to.
+    /// One entry, without a list to return to.
     pub fn at(entry: RunbookEntry) -> Self {
-        Self { page: Some(Page { entry, scroll: 0, step: Step::default() }), ..Self::default() }
+        Self { page: Some(EntryPage::new(entry)), ..Self::default() }
     }
 
-    /// Finds the entries that have the words.
-    pub fn search(&mut self) {
-        let kept = self.selected().map(|e| e.id.clone());
-        self.shown = (0..self.entries.len()).filter(|&i| self.entries[i].matches(&self.words)).collect();
-        let again = kept.and_then(|id| self.shown.iter().position(|&i| self.entries[i].id == id));
-        self.cursor.index = again.unwrap_or(0);
-    }
-
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The entries that were found.
+    /// True without a list of entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries that match.
     pub fn shown(&self) -> impl ExactSizeIterator<Item = &RunbookEntry> {
         self.shown.iter().map(|&i| &self.entries[i])
     }
 
-    /// The selected one.
+    /// The selected entry.
     pub fn selected(&self) -> Option<&RunbookEntry> {
         self.shown.get(self.cursor.index).map(|&i| &self.entries[i])
     }
 
-    /// Opens the selected one.
-    pub fn open(&mut self) {
-        self.page = self.selected().cloned().map(|entry| Page { entry, scroll: 0, step: Step::default() });
+    fn find_matches(&mut self) {
+        let selected = self.selected().map(|e| e.id.clone());
+        self.shown = (0..self.entries.len()).filter(|&i| self.entries[i].matches(&self.words)).collect();
+        let index = selected.and_then(|id| self.shown.iter().position(|&i| self.entries[i].id == id));
+        self.cursor.index = index.unwrap_or(0);
+    }
+}
+
+impl Pane for RunbookPane {
+    fn context(&self) -> Context {
+        if self.page.is_some() { Context::Entry } else { Context::Pane(PaneId::Runbook) }
     }
 
-    /// Goes back to the list; false when there is none, and the runbook is to be closed.
-    pub fn back(&mut self) -> bool {
-        self.page.take().is_some() && !self.entries.is_empty()
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &DrawContext<'_>) -> View {
+        match &mut self.page {
+            Some(page) => entry::draw(buffer, area, page, context.theme),
+            None => list::draw(buffer, area, self, context.mode.is_typing(), context.theme),
+        }
     }
 
-    /// Where it is: the first line of the page, else the selected row.
-    pub fn place(&self) -> usize {
+    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
+        match (action, &mut self.page) {
+            (Action::Open, _) => self.page = self.selected().cloned().map(EntryPage::new),
+            (Action::Back, page) => {
+                if page.take().is_none() || self.entries.is_empty() {
+                    return Outcome::Return(self.from);
+                }
+            }
+            (Action::NextStep, Some(page)) => page.step.move_by(1, &page.entry.steps),
+            (Action::PreviousStep, Some(page)) => page.step.move_by(-1, &page.entry.steps),
+            _ => return Outcome::Unhandled,
+        }
+        Outcome::Done
+    }
+
+    fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> Option<&mut String> {
+        Some(&mut self.words)
+    }
+
+    fn search(&mut self, _screen: Option<&mut ScreenState>) {
+        self.find_matches();
+    }
+
+    fn position(&self) -> usize {
         self.page.as_ref().map_or(self.cursor.index, |page| page.scroll)
     }
 
-    /// Goes there; drawing brings what is too far back.
-    pub fn go(&mut self, to: usize) {
+    fn select(&mut self, row: usize, _screen: &ScreenState) {
         match &mut self.page {
-            Some(page) => page.scroll = to,
-            None => self.cursor.index = to.min(self.shown.len().saturating_sub(1)),
+            Some(page) => page.scroll = row,
+            None => self.cursor.index = row.min(self.shown.len().saturating_sub(1)),
         }
+    }
+
+    fn copy_text(&self, line: Option<&str>) -> Option<String> {
+        let Some(page) = &self.page else { return line.map(str::to_owned) };
+        let command = page.step.command(&page.entry.steps).map(str::to_owned);
+        command.or_else(|| Some(page.entry.id.to_string()))
     }
 }
