@@ -1,5 +1,4 @@
-//! Owns the code that is generated from `proto/`: clients for the program, and what only tests need.
-//! It must not read anything but the project's own files, and needs no `protoc`.
+//! Generates the gRPC code from `proto/`: clients for the program, servers for the tests. Compiled by protox, without `protoc`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     let observed = ["proto/cri.proto", "proto/containerd_events.proto", "proto/containerd_content.proto"];
     generate(&observed, out.join("client"), true, false)?;
-    // Tests include these; nothing of them is in the program.
+    // Included by tests only.
     generate(&observed, out.join("fake"), false, true)?;
     let lab = ["tests/proto/cri_lab.proto"];
     if lab.iter().all(|file| std::fs::exists(file).unwrap_or(false)) {

@@ -15,7 +15,7 @@ use kpodtrace::model::{Model, PodFacts, Snapshot};
 use kpodtrace::objects::Pod;
 use kpodtrace::observation::{Fact, Observation, Sequencer, Source, Time};
 use kpodtrace::pipeline::LocatedPod;
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::view::NodeView;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ const RUNS: usize = 15;
 fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
     let begin = Instant::now();
-    let mut session = Session::open(&path).unwrap();
+    let mut session = RecordedSession::open(&path).unwrap();
     println!("recording opened, placed and diagnosed: {:?}", begin.elapsed());
     let moment = session.moment();
     let all: Vec<&Arc<PodFacts>> = moment.snapshot.pods.values().collect();

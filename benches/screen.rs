@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::{PodFacts, Snapshot};
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::text::Text;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
@@ -25,7 +25,7 @@ const BAR: Duration = Duration::from_millis(10);
 
 fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
-    let moment = Session::open(&path).unwrap().moment();
+    let moment = RecordedSession::open(&path).unwrap().moment();
     let all: Vec<&Arc<PodFacts>> = moment.snapshot.pods.values().collect();
     let pods: BTreeMap<Text, Arc<PodFacts>> = (0..PODS)
         .map(|i| {

@@ -1,5 +1,4 @@
-//! Owns the code generated from `proto/`.
-//! It must not be used but by the source that speaks the protocol; nothing outside sees a generated type.
+//! The code generated from `proto/`, for the CRI source alone.
 
 /// CRI v1, the read-only calls.
 #[allow(missing_docs, clippy::all)]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use kpodtrace::runbook::Confidence;
-use kpodtrace::session::{LogFile, LogOf, Session};
+use kpodtrace::session::{LogFile, LogOf, RecordedSession};
 use kpodtrace::view::{ExplainedSubject, SubjectName, explain_named};
 use serde::Deserialize;
 
@@ -78,7 +78,7 @@ fn explain(folder: &Path, case: &Case) -> ExplainedSubject {
         _ => SubjectName::Node(name.clone()),
     };
     let subject = format!("{namespace}/{name}");
-    let mut session = Session::examine(objects.as_deref(), &logs, Some(case.now), &subject, 256 << 20).unwrap();
+    let mut session = RecordedSession::examine(objects.as_deref(), &logs, Some(case.now), &subject, 256 << 20).unwrap();
     let mut found = explain_named(&session.moment(), &asked);
     assert_eq!(found.len(), 1, "{}", folder.display());
     found.remove(0)

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use kpodtrace::observation::{Call, Fact, Observation, Sequencer, Source, Time};
-use kpodtrace::record::{Header, Reader, Writer};
-use kpodtrace::session::{Session, write_recording};
+use kpodtrace::record::{RecordHeader, RecordReader, RecordWriter};
+use kpodtrace::session::{RecordedSession, write_recording};
 
 const DEMO: &[u8] = include_bytes!("../assets/demo/incident.kpt");
 
@@ -32,21 +32,21 @@ impl Drop for Temp {
 
 #[test]
 fn behind_a_lost_frame_the_state_is_whole_again() {
-    let whole = Reader::from_bytes("demo", DEMO).unwrap();
-    let lost = whole.find(at("12:40:00.000")).unwrap();
+    let whole = RecordReader::from_bytes("demo", DEMO).unwrap();
+    let lost = whole.find_frame(at("12:40:00.000")).unwrap();
     let mut bytes = DEMO.to_vec();
     let frame = &whole.frames()[lost];
     bytes[usize::try_from(frame.offset).unwrap() + usize::try_from(frame.len).unwrap() / 2] ^= 0x40;
     let file = Temp::new("flipped", &bytes);
 
-    let mut damaged = Session::open(&file.0).unwrap();
+    let mut damaged = RecordedSession::open(&file.0).unwrap();
     assert!(damaged.problems().iter().any(|p| p.at == frame.offset), "{:?}", damaged.problems());
-    let mut intact = Session::demo().unwrap();
+    let mut intact = RecordedSession::demo().unwrap();
     let later = at("12:43:30.000");
     // Played over the gap, and sought behind it: the keyframe brings back what the lost frame had changed.
     damaged.seek(at("12:38:30.000")).unwrap();
     while damaged.now() < later {
-        damaged.pass(std::time::Duration::from_secs(1)).unwrap();
+        damaged.advance(std::time::Duration::from_secs(1)).unwrap();
     }
     intact.seek(damaged.now()).unwrap();
     assert_eq!(damaged.moment().snapshot.pods, intact.moment().snapshot.pods);
@@ -66,11 +66,11 @@ fn a_recording_ends_with_its_last_observation() {
     };
     let answered = Fact::CallEnd { call: Call::CriList, took_us: 15_000_000, error: None };
     let observations = [say(0, Fact::CallBegin(Call::CriList)), say(15_000_000_501, answered)];
-    let mut writer = Writer::create(Vec::new(), &Header::new("n".into(), begin)).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &RecordHeader::new("n".into(), begin)).unwrap();
     write_recording(&mut writer, &observations).unwrap();
     let file = Temp::new("nanoseconds", &writer.finish().unwrap());
 
-    let mut session = Session::open(&file.0).unwrap();
+    let mut session = RecordedSession::open(&file.0).unwrap();
     let (first, last) = session.span();
     assert!(first <= begin && last >= observations[1].stamp.wall, "{first} {last}");
     let calls = session.moment().pleg().own;
@@ -80,7 +80,7 @@ fn a_recording_ends_with_its_last_observation() {
 #[test]
 fn a_recording_that_was_cut_shows_what_there_is_and_says_so() {
     let file = Temp::new("cut", &DEMO[..DEMO.len() * 2 / 3]);
-    let mut session = Session::open(&file.0).unwrap();
+    let mut session = RecordedSession::open(&file.0).unwrap();
     assert!(!session.problems().is_empty());
     let (begin, end) = session.span();
     assert!(begin < end && end < at("12:44:00.000"));

@@ -140,14 +140,14 @@ fn where_nobody_lists_pods_the_disk_does_and_says_how_little_that_is() {
     assert_eq!((place.stage, place.state), (Stage::Running, StageState::Unknown));
     assert_eq!((place.status.ready_text(), place.status.restarts), ("0/2".into(), 3));
     assert!(place.reason.starts_with("only from disk"), "{}", place.reason);
-    assert_eq!(place.step(Stage::Admission).unwrap().state, StageState::Done);
-    assert!(place.step(Stage::Volumes).unwrap().evidence[0].text.contains("volume directories: data"));
+    assert_eq!(place.progress(Stage::Admission).unwrap().state, StageState::Done);
+    assert!(place.progress(Stage::Volumes).unwrap().evidence[0].text.contains("volume directories: data"));
     let states = place.stages.iter().map(|step| step.state);
     assert!(states.clone().all(|s| !matches!(s, StageState::Active | StageState::Failed | StageState::Waiting)));
     let nameless = placed(&moment, "u2");
     assert_eq!((nameless.facts.namespace.as_str(), nameless.facts.name.as_str()), ("", "u2"));
     assert_eq!(nameless.position.stage, Stage::Volumes);
-    assert!(nameless.position.reason.contains("its name is not known"));
+    assert!(nameless.position.reason.contains("name unknown"));
     let etcd = placed(&moment, "file:etcd.yaml");
     assert_eq!((etcd.facts.name.as_str(), etcd.facts.is_static()), ("etcd-n", true));
     assert_eq!((etcd.position.stage, etcd.position.state), (Stage::Admission, StageState::Unknown));
@@ -166,8 +166,8 @@ fn who_lists_pods_is_not_contradicted_and_what_is_left_over_is_told_as_such() {
         assert_eq!(moment.snapshot.orphaned.keys().collect::<Vec<_>>(), ["u2"]);
         let place = &placed(&moment, "u1").position;
         assert_ne!(place.status_from, Source::Machine);
-        assert_eq!(place.step(Stage::Admission).unwrap().state, StageState::Done, "its directory shows it");
-        assert!(place.step(Stage::Volumes).unwrap().evidence.iter().any(|e| e.source == Source::Machine));
+        assert_eq!(place.progress(Stage::Admission).unwrap().state, StageState::Done, "its directory shows it");
+        assert!(place.progress(Stage::Volumes).unwrap().evidence.iter().any(|e| e.source == Source::Machine));
         // A source that falls silent does not bring back what it said is gone; what comes later it cannot know.
         said.fails(lists).say(Source::Machine, dir("u3", "shop/new"));
         assert_eq!(keys(&said.snapshot()), ["u1", "u3"]);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use kpodtrace::observation::{
     Call, ContainerPhase, Decoded, ErrorKind, Fact, LogKind, Observation, Source, SourceError, SourceState,
 };
-use kpodtrace::record::{At, Reader};
+use kpodtrace::record::{RecordPoint, RecordReader};
 
 const LINES: &str = include_str!("golden/observations.jsonl");
 
@@ -142,8 +142,8 @@ fn what_a_later_version_adds_is_unknown_and_not_malformed() {
 
 #[test]
 fn a_recording_of_format_1_is_read_for_ever() {
-    let reader = Reader::from_bytes("format-1.kpt", include_bytes!("golden/format-1.kpt").as_slice()).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    let reader = RecordReader::from_bytes("format-1.kpt", include_bytes!("golden/format-1.kpt").as_slice()).unwrap();
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     let header = reader.header();
     assert_eq!((header.program.as_str(), header.node.as_str()), ("kpodtrace 0.1.0", "node-1"));
     assert_eq!(header.began.to_rfc3339(), "2026-03-01T12:00:00.000000123Z");
@@ -155,10 +155,10 @@ fn a_recording_of_format_1_is_read_for_ever() {
         let expected: Vec<_> = lines.by_ref().take(count).collect();
         let frame = reader.frame(index).unwrap();
         let stamp = expected[0].stamp;
-        assert_eq!(frame.at, At { mono: stamp.mono, wall: stamp.wall });
+        assert_eq!(frame.at, RecordPoint { mono: stamp.mono, wall: stamp.wall });
         assert_eq!(frame.keyframe.get(), format!(r#"{{"pods":{index}}}"#));
         assert_eq!(frame.observations().collect::<Vec<_>>(), expected);
-        assert_eq!(reader.find(stamp.wall), Some(index));
+        assert_eq!(reader.find_frame(stamp.wall), Some(index));
     }
     assert_eq!(reader.frames().len(), 2);
 }

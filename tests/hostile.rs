@@ -221,7 +221,7 @@ fn files_without_an_end_are_refused_with_words() {
 
 #[test]
 fn a_recording_that_unfolds_is_refused() {
-    use kpodtrace::record::{At, Header, create_file};
+    use kpodtrace::record::{RecordHeader, RecordPoint, create_file};
     let dir = Dir::new("recording");
     let path = dir.path("bomb.kpt");
     let wall = "2026-03-01T12:00:00Z".parse().unwrap();
@@ -229,8 +229,8 @@ fn a_recording_that_unfolds_is_refused() {
     let items: Vec<_> = (0..400_000).map(|n| format!("\"u{n}\":{held}")).collect();
     let keyframe = format!(r#"{{"api_pods":{{"items":{{{}}},"epoch":1,"complete":true}}}}"#, items.join(","));
     let keyframe = serde_json::value::RawValue::from_string(keyframe).unwrap();
-    let mut writer = create_file(Path::new(&path), &Header::new(NODE.into(), wall)).unwrap();
-    writer.frame(At { mono: 0, wall }, &keyframe, &[]).unwrap();
+    let mut writer = create_file(Path::new(&path), &RecordHeader::new(NODE.into(), wall)).unwrap();
+    writer.write_frame(RecordPoint { mono: 0, wall }, &keyframe, &[]).unwrap();
     writer.finish().unwrap();
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 4 << 20, "{size}");

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use kpodtrace::observation::{Observation, Time};
 use kpodtrace::pipeline::{LocatedPod, Stage, StageState};
-use kpodtrace::record::Reader;
-use kpodtrace::session::Session;
+use kpodtrace::record::RecordReader;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::view::NodeView;
 
 fn at(time: &str) -> Time {
     format!("2026-11-29T{time}Z").parse().unwrap()
 }
 
-fn demo() -> Session {
-    Session::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt")).unwrap()
+fn demo() -> RecordedSession {
+    RecordedSession::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt")).unwrap()
 }
 
 fn moment(time: &str) -> NodeView {
@@ -56,7 +56,7 @@ fn two_the_first_pods_come_up() {
     let m = moment("12:38:35.000");
     let web = m.pods.iter().find(|p| p.facts.namespace == "s-healthy-web").unwrap();
     assert_eq!((web.position.stage, web.position.state), (Stage::Running, StageState::Active));
-    let start = web.position.step(Stage::Start).unwrap();
+    let start = web.position.progress(Stage::Start).unwrap();
     assert_eq!(start.until.map(|t| t.timestamp()), Some(at("12:38:27").timestamp()));
     assert_eq!(web.position.since, web.facts.object().unwrap().status.condition("Ready").unwrap().last_transition_time);
 }
@@ -177,8 +177,8 @@ fn the_demo_is_the_incident() {
     let imported = common::imported(&common::fixtures().join("incident")).observations;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
     assert!(std::fs::metadata(&path).unwrap().len() < 3_000_000);
-    let reader = Reader::open(&path).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    let reader = RecordReader::open(&path).unwrap();
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     let frames = (0..reader.frames().len()).map(|i| reader.frame(i).unwrap());
     let recorded: Vec<Observation> = frames.flat_map(|f| f.observations().collect::<Vec<_>>()).collect();
     assert_eq!(recorded.len(), imported.len());
@@ -190,7 +190,7 @@ fn playing_and_seeking_agree() {
     let mut played = demo();
     played.seek(at("12:38:20.000")).unwrap();
     while played.now() < at("12:41:00.000") {
-        played.pass(Duration::from_millis(250)).unwrap();
+        played.advance(Duration::from_millis(250)).unwrap();
     }
     let mut sought = demo();
     sought.seek(played.now()).unwrap();

@@ -7,7 +7,7 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::Time;
 use kpodtrace::pipeline::{Stage, StageState};
-use kpodtrace::record::Reader;
+use kpodtrace::record::RecordReader;
 use kpodtrace::view::NodeView;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/demo/incident.kpt");
@@ -39,8 +39,8 @@ fn a_keyframe_of_the_first_version_is_understood() {
 
 /// Writes the keyframe anew, from the recording of the incident. Only for a change that cannot be additive.
 fn bless(path: &std::path::Path) {
-    let reader = Reader::open(std::path::Path::new(DEMO)).unwrap();
-    let index = reader.find("2026-11-29T12:41:55Z".parse().unwrap()).unwrap();
+    let reader = RecordReader::open(std::path::Path::new(DEMO)).unwrap();
+    let index = reader.find_frame("2026-11-29T12:41:55Z".parse().unwrap()).unwrap();
     let mut out = flate2::write::GzEncoder::new(std::fs::File::create(path).unwrap(), flate2::Compression::best());
     std::io::Write::write_all(&mut out, reader.frame(index).unwrap().keyframe.get().as_bytes()).unwrap();
     out.finish().unwrap();

@@ -17,8 +17,6 @@ const OPEN_CIRCLES: &str = "
 observe::api::access observe::api::plugin
 observe::discover::bounds observe::discover::kubelet observe::discover::process observe::discover::proof observe::discover::root observe::discover::settings
 observe::kubelet::body observe::kubelet::client observe::kubelet::fault
-pipeline::container pipeline::settle
-pipeline::disk pipeline::early pipeline::late pipeline::next pipeline::place pipeline::reason pipeline::steps pipeline::terminating
 record::error record::format
 record::import::cri_lines record::import::incident
 report::json_pleg report::pleg
@@ -29,7 +27,6 @@ view::header view::moment view::pleg
 
 /// Type names that are still defined more than once. Exact, as [`OPEN_CIRCLES`].
 const OPEN_NAMES: &str = "
-Around
 At
 Built
 Busy
@@ -69,7 +66,7 @@ Look
 Looking
 Matcher
 Message
-Moment
+NodeView
 Names
 Open
 Pace

@@ -244,7 +244,7 @@ async fn a_watch_that_falls_silent_is_given_up() {
     let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
     live.for_a(Duration::from_millis(400)).await;
     api.state().mute = true;
-    assert!(live.failure(ErrorKind::Timeout).await.tried.contains("no answer within 0.5 s"));
+    assert!(live.failure(ErrorKind::Timeout).await.tried.contains("no response within 0.5s"));
     api.put("pods", pod("a", NODE, "Running"));
     api.state().mute = false;
     live.until("what happened meanwhile", |s| s.pods.contains_key("a") && is_live(s, Source::ApiPods)).await;
@@ -257,7 +257,7 @@ async fn a_watch_that_falls_silent_is_given_up() {
 async fn headers_that_do_not_come_are_late() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("slow"));
     api.state().slow = Duration::from_secs(30);
-    let pace = WatchTimings { answer: Duration::from_millis(300), ..WatchTimings::default() };
+    let pace = WatchTimings { response: Duration::from_millis(300), ..WatchTimings::default() };
     let mut live = Live::paced(dir.access(&api.kubeconfig(ADMIN)), pods(), pace);
     let error = live.failure(ErrorKind::Timeout).await;
     assert!(error.tried.contains("list and watch pods with fieldSelector spec.nodeName=node-a"), "{error:?}");
@@ -270,7 +270,7 @@ async fn watches_that_end_at_once_or_expire_at_once_are_no_busy_loop() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("short"));
     api.state().end_at_once = true;
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
-    assert!(live.failure(ErrorKind::Other).await.tried.contains("the watch ended at once"));
+    assert!(live.failure(ErrorKind::Other).await.tried.contains("the watch was closed at once"));
     {
         let mut state = api.state();
         (state.end_at_once, state.refuse_watch) = (false, Some(410));
@@ -314,7 +314,7 @@ async fn a_nodes_own_certificate_sees_its_own_and_the_rest_says_what_is_missing(
     };
     assert!(fix(Source::ApiEvents).contains("--verb=list,watch --resource=events"));
     assert!(fix(Source::ApiEvents).ends_with("--user=system:node:node-a"));
-    assert!(fix(Source::ApiUnbound).contains("not visible from here"));
+    assert!(fix(Source::ApiUnbound).contains("not allowed to list unscheduled pods"));
     let mut other = Live::start(dir.access(&api.kubeconfig(&user)), vec![WatchedResource::pods("node-b")]);
     assert!(other.failure(ErrorKind::Denied).await.fix.contains("the credential of node node-a"));
 }
@@ -534,7 +534,7 @@ async fn no_hidden_retries_on_503_and_etcd_is_told_apart() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("503"));
     api.state().refuse = Some((503, "etcdserver: request timed out", None));
     let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), pods());
-    assert!(live.failure(ErrorKind::Other).await.fix.contains("its etcd is not"));
+    assert!(live.failure(ErrorKind::Other).await.fix.contains("etcd is not"));
     assert_eq!(api.state().asked.len(), 1);
     api.state().refuse = None;
     live.until("it answers", |s| is_live(s, Source::ApiPods)).await;
@@ -587,7 +587,7 @@ async fn certificates_that_do_not_fit_are_told_apart() {
     assert!(none.fix.contains("names no CA") || none.tried.contains("names no CA"), "{none:?}");
     let other = FakeApi::start(&Certificates::new(), 0).await;
     let another = fix(&kubeconfig(&api.url(), Some(other.ca()), ADMIN)).await;
-    assert!(another.fix.contains("not of the CA in this credential"), "{another:?}");
+    assert!(another.fix.contains("not signed by the CA in this credential"), "{another:?}");
     let named = FakeApi::start(&Certificates::for_name("api.corp"), 0).await;
     let misnamed = fix(&named.kubeconfig(ADMIN)).await;
     assert!(misnamed.fix.contains("has other names"), "{misnamed:?}");
@@ -762,7 +762,7 @@ async fn a_server_that_is_not_verified_is_said_to_be_so_until_it_is() {
     api.put("pods", pod("b", NODE, "Pending"));
     live.until("the credential that verifies", |s| s.pods.len() == 2 && !unverified(s)).await;
     let mut wrong = Live::start(dir.access(&kubeconfig(&api.url(), Some(other.ca()), user)), pods());
-    assert!(wrong.failure(ErrorKind::Other).await.fix.contains("not of the CA"));
+    assert!(wrong.failure(ErrorKind::Other).await.fix.contains("not signed by the CA"));
 }
 
 #[tokio::test]
@@ -778,7 +778,7 @@ async fn another_context_can_be_named() {
     named.until("the list", |s| s.pods.len() == 1).await;
     let mut absent = Live::start(dir.access(&text).context(Some("d".into())), pods());
     let error = absent.failure(ErrorKind::Other).await;
-    assert!(error.tried.contains("the context d is not in it, but other, c"), "{error:?}");
+    assert!(error.tried.contains("the context d does not exist (available: other, c)"), "{error:?}");
 }
 
 /// What the API's files of the incident hold, played through the fake one, is what their import holds.

@@ -254,7 +254,7 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
     let node = Node::new("kubelet");
     let (fake, client) = trusted().await;
     let first = served(0, "one") + &served(1, "two");
-    // Asked again, it serves what it has since: the last second once more, and what came.
+    // SubjectName again, it serves what it has since: the last second once more, and what came.
     fake.replies(PAGE, [Reply::Page(first.into()), Reply::Page((served(1, "two") + &served(2, "three")).into())]);
     let reader = node.reader(Err("no credential".into()), Ok(client));
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
@@ -282,7 +282,7 @@ async fn what_the_kubelet_refuses_or_does_not_answer_is_said() {
             ),
             "previous terminated container",
         ),
-        (Reply::Hang, "no whole answer within"),
+        (Reply::Hang, "no complete response within"),
     ] {
         fake.replies(PAGE, [reply]);
         let quick = client.clone().with_deadline(Duration::from_millis(300));

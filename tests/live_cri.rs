@@ -570,11 +570,11 @@ async fn a_socket_that_goes_away_and_comes_back() {
     let error = said.call_ends().await.unwrap();
     assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
 
-    // A socket that nobody listens on.
+    // A socket that no process listens on.
     let other = Dir::new("dead");
     drop(std::os::unix::net::UnixListener::bind(other.socket()).unwrap());
     let error = Said::cri(&other.socket(), quick()).retrying().await;
-    assert!(error.tried.contains("nobody listens"), "{error:?}");
+    assert!(error.tried.contains("no process listens"), "{error:?}");
     only_looked(&fake);
 }
 

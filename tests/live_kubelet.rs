@@ -145,7 +145,7 @@ fn read(folder: &Path, name: &str) -> Option<String> {
 
 /// After the last reply there is no page any more.
 fn is_over(fact: &Fact) -> bool {
-    failed(fact).is_some_and(|e| e.tried.contains(": 404 Not Found") || e.tried.contains("the answer is 404"))
+    failed(fact).is_some_and(|e| e.tried.contains(": 404 Not Found") || e.tried.contains("the response is 404"))
 }
 
 async fn play(
@@ -346,7 +346,7 @@ async fn another_certificate_is_refused_and_named() {
     let error = refused_by(trust.clone(), &ca.leaf("node-b")).await;
     assert!(error.tried.contains("its certificate is not for node-a"), "{error:?}");
     let error = refused_by(trust, &ca.expired_leaf(NODE)).await;
-    assert!(error.tried.contains("its certificate is expired"), "{error:?}");
+    assert!(error.tried.contains("its certificate has expired"), "{error:?}");
 }
 
 #[tokio::test]
@@ -418,7 +418,7 @@ async fn credentials_are_shown_and_read_again_and_never_told() {
     let auth = KubeletAuth::ClientCert { cert: inline(&foreign.pem), key: inline(&foreign.key) };
     let told = failure(MetricsSource::new(client(&fake, trust.clone(), auth)), Source::KubeletMetrics).await;
     let told = error(told);
-    assert!(told.tried.contains("ended the TLS handshake") && told.kind == ErrorKind::Denied, "{told:?}");
+    assert!(told.tried.contains("aborted the TLS handshake") && told.kind == ErrorKind::Denied, "{told:?}");
 
     let token = folder.write("token", "first-secret\n");
     let with_file = client(&fake, trust.clone(), KubeletAuth::TokenFile(token.into()));
@@ -458,7 +458,7 @@ async fn files_that_are_not_there_or_nothing_of_the_kind_are_named() {
     assert!(told.tried.contains("no certificate in PEM form"), "{told:?}");
     let auth = KubeletAuth::ClientCert { cert: inline(&bare_leaf(NODE).pem), key: inline(&bare_leaf(NODE).key) };
     let told = failure(MetricsSource::new(client(&fake, KubeletTrust::Insecure, auth)), Source::KubeletMetrics).await;
-    assert!(error(told.clone()).tried.contains("do not fit each other"), "{told:?}");
+    assert!(error(told.clone()).tried.contains("the key does not match the certificate"), "{told:?}");
 }
 
 // ---- refusals and faults ----
@@ -513,8 +513,8 @@ async fn what_is_no_answer_is_told_as_what_it_is() {
     let client = client.with_deadline(PATIENCE);
     let page = b"kubelet_pleg_discard_events 3\n".to_vec();
     for (reply, kind, words) in [
-        (Reply::Hang, ErrorKind::Timeout, "no whole answer within 400ms"),
-        (Reply::HangAfterHead, ErrorKind::Timeout, "no whole answer within 400ms"),
+        (Reply::Hang, ErrorKind::Timeout, "no complete response within 400ms"),
+        (Reply::HangAfterHead, ErrorKind::Timeout, "no complete response within 400ms"),
         (Reply::Truncated(page.clone()), ErrorKind::Malformed, "the answer broke off after 30 bytes"),
         (Reply::Page(Vec::new()), ErrorKind::Malformed, "the answer is not a page of metrics"),
         (Reply::Page(b"<html>hello</html>".to_vec()), ErrorKind::Malformed, "not a page of metrics"),
@@ -544,10 +544,10 @@ async fn bodies_have_a_limit_compressed_or_not() {
     let client = client.with_deadline(Duration::from_secs(60));
     fake.replies("/metrics", [Reply::Megabytes(70)]);
     let told = error(failure(MetricsSource::new(client.clone()), Source::KubeletMetrics).await);
-    assert!(told.tried.contains("the answer is larger than 64 MiB"), "{told:?}");
+    assert!(told.tried.contains("the response is larger than 64 MiB"), "{told:?}");
     fake.replies("/configz", [Reply::Gzip(vec![b' '; 65 << 20])]);
     let told = error(failure(ConfigzSource::new(client.clone()), Source::KubeletConfig).await);
-    assert!(told.tried.contains("the answer is larger than 1 MiB"), "{told:?}");
+    assert!(told.tried.contains("the response is larger than 1 MiB"), "{told:?}");
     assert_eq!(told.kind, ErrorKind::TooLarge);
     fake.replies("/configz", [Reply::Gzip(br#"{"kubeletconfig":{"maxPods":9}}"#.to_vec())]);
     run(
@@ -647,7 +647,7 @@ async fn one_source_has_one_request_in_flight() {
 async fn nothing_listens_or_something_else_does() {
     let (fake, client_of_fake) = trusted().await;
     let told = error(failure(HealthSource::new(fake.health), Source::KubeletHealth).await);
-    assert!(told.tried.contains("no kubelet"), "{told:?}");
+    assert!(told.tried.contains("another program than the kubelet"), "{told:?}");
     fake.replies("/healthz", [Reply::Status(500, "[-]syncloop failed: reason withheld\n".into())]);
     let all = run(HealthSource::new(fake.health), Source::KubeletHealth, |fact| matches!(fact, Fact::Health(_))).await;
     let Fact::Health(health) = &all.last().unwrap().fact else { panic!() };

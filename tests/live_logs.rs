@@ -412,7 +412,7 @@ async fn a_machine_that_is_no_node_is_off() {
     };
     let mut watch = Watch::begin(MachineSource::new(plan), Source::Machine);
     let off = watch.until(|f| if let Fact::SourceState(SourceState::Off { why }) = f { Some(why) } else { None }).await;
-    assert_eq!(off, "no unit of a kubelet or a runtime is set up, and no kubelet has a directory here");
+    assert_eq!(off, "no systemd unit of a kubelet or a runtime, and no kubelet directory exists");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::objects::{Quantity, Resource};
 use kpodtrace::observation::{Observation, Sequencer, Source, Time};
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::view::{
     ChannelHealth, EventLine, KubeletView, NodeDetail, NodeView, TimelinePhase, events, restart_strip, timeline,
@@ -23,7 +23,7 @@ fn at(time: &str) -> Time {
 
 fn incident(time: &str) -> NodeView {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/incident.kpt");
-    let mut session = Session::open(&path).unwrap();
+    let mut session = RecordedSession::open(&path).unwrap();
     session.seek(at(time)).unwrap();
     session.moment()
 }

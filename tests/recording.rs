@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use kpodtrace::model::EVENTS_KEPT;
 use kpodtrace::observation::{Fact, LogKind, Observation, Sequencer, Source, Time};
-use kpodtrace::record::{Header, Reader, Writer};
-use kpodtrace::session::{Session, write_recording};
+use kpodtrace::record::{RecordHeader, RecordReader, RecordWriter};
+use kpodtrace::session::{RecordedSession, write_recording};
 use kpodtrace::time::TimeDelta;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -98,7 +98,7 @@ impl<'a> Recording<'a> {
 
 /// The highest tick of a recording.
 fn last_tick(path: &Path) -> Option<usize> {
-    let reader = Reader::open(path).unwrap();
+    let reader = RecordReader::open(path).unwrap();
     let mut last = None;
     for index in 0..reader.frames().len() {
         for observation in reader.frame(index).unwrap().observations() {
@@ -124,7 +124,7 @@ fn a_killed_recorder_loses_at_most_a_second() {
     let lost = killed - written[last];
     // A second, half a second between two looks at the log file, and as much again for a machine that is busy.
     assert!(lost < Duration::from_secs(3), "{lost:?} lost of {:?}", written.len());
-    let mut session = Session::open(&path).unwrap();
+    let mut session = RecordedSession::open(&path).unwrap();
     assert!(!session.problems().is_empty(), "it says that it has no end");
     session.moment();
 }
@@ -139,8 +139,8 @@ fn a_signal_ends_a_recording_with_all_that_was_observed() {
         let (said, code) = recording.end(signal);
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(" frames, "), "{said}");
-        let reader = Reader::open(&path).unwrap();
-        assert!(reader.complete(), "{:?}", reader.problems());
+        let reader = RecordReader::open(&path).unwrap();
+        assert!(reader.is_complete(), "{:?}", reader.problems());
     }
 }
 
@@ -154,8 +154,8 @@ fn a_recording_goes_to_standard_output() {
     let output = command(&dir, &["record", "--from", &incident(), "-o", "-"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("standard output: "), "{said}");
-    let reader = Reader::from_bytes("stdout", output.stdout).unwrap();
-    assert!(reader.complete() && !reader.frames().is_empty(), "{:?}", reader.problems());
+    let reader = RecordReader::from_bytes("stdout", output.stdout).unwrap();
+    assert!(reader.is_complete() && !reader.frames().is_empty(), "{:?}", reader.problems());
     assert_eq!(fs::read_dir(&dir.0).unwrap().count(), 0, "no file was made");
 }
 
@@ -181,7 +181,7 @@ fn a_full_disk_and_a_closed_pipe_are_told() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command(&dir, &["record", "--from", &incident(), "-o", "-"]).stdout(full).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && said.contains("free some space"), "{said}");
+    assert!(!output.status.success() && said.contains("free disk space"), "{said}");
     let (reader, pipe) = std::io::pipe().unwrap();
     drop(reader);
     let output = command(&dir, &["record", "--from", &incident(), "-o", "-"]).stdout(pipe).output().unwrap();
@@ -215,17 +215,17 @@ fn what_was_written_before_the_disk_was_full_is_read() {
     let mut sequencer = Sequencer::new(Source::Cri);
     let observations: Vec<Observation> =
         (0..20_000).map(|i| Observation { stamp: sequencer.stamp(i * 10_000, at), fact: Fact::Alive }).collect();
-    let mut whole = Writer::create(Vec::new(), &Header::new("n".into(), at)).unwrap();
+    let mut whole = RecordWriter::create(Vec::new(), &RecordHeader::new("n".into(), at)).unwrap();
     write_recording(&mut whole, &observations).unwrap();
     let len = whole.finish().unwrap().len() - 30;
     for size in [200, len / 4, len / 2, len - 100, len] {
         let bytes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
         let disk = Disk { bytes: bytes.clone(), size };
-        let mut writer = Writer::create(disk, &Header::new("n".into(), at)).unwrap();
-        let error = write_recording(&mut writer, &observations).unwrap_err().to_string();
-        assert!(error.contains("what was recorded until then can be replayed"), "{error}");
-        let reader = Reader::from_bytes("full", bytes.borrow().clone()).unwrap();
-        assert!(!reader.complete());
+        let mut writer = RecordWriter::create(disk, &RecordHeader::new("n".into(), at)).unwrap();
+        let error = write_recording(&mut writer, &observations).unwrap_err();
+        assert!(error.remedy().contains("readable up to that byte"), "{error}");
+        let reader = RecordReader::from_bytes("full", bytes.borrow().clone()).unwrap();
+        assert!(!reader.is_complete());
         for index in 0..reader.frames().len() {
             reader.state(index).unwrap();
         }
@@ -256,16 +256,16 @@ fn a_hundred_and_fifty_thousand_events_are_recorded_and_read_back() {
         let stamp = sequencer.stamp(i * 40_000_000, begin + TimeDelta::seconds(i as i64 * 40));
         observations.push(Observation { stamp, fact: Fact::Alive });
     }
-    let mut writer = Writer::create(Vec::new(), &Header::new("n".into(), begin)).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &RecordHeader::new("n".into(), begin)).unwrap();
     assert_eq!(write_recording(&mut writer, &observations).unwrap(), 0, "none is too long");
     let bytes = writer.finish().unwrap();
     let dir = Dir::new("events");
     fs::write(dir.0.join("events.kpt"), &bytes).unwrap();
-    let reader = Reader::from_bytes("events", bytes).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    let reader = RecordReader::from_bytes("events", bytes).unwrap();
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     let count = |index| reader.frame(index).unwrap().observations().count() as u64;
     assert_eq!((0..reader.frames().len()).map(count).sum::<u64>(), COUNT + 2);
-    let mut session = Session::open(&dir.0.join("events.kpt")).unwrap();
+    let mut session = RecordedSession::open(&dir.0.join("events.kpt")).unwrap();
     let moment = session.moment();
     assert_eq!(moment.snapshot.sources[&Source::ApiEvents].dropped, COUNT - EVENTS_KEPT as u64);
     assert!(kpodtrace::report::notes(&moment).join("\n").contains("api-events: 130000 older events were dropped"));

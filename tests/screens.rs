@@ -9,7 +9,7 @@ use std::path::Path;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use kpodtrace::container_log::{LogLine, LogOrigin, LogUpdate, Stream};
 use kpodtrace::observation::Source;
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::time::{Time, TimeDelta};
 use kpodtrace::tui::{App, Keymap, Options, Theme, keys_markdown};
 use kpodtrace::view::NodeView;
@@ -35,7 +35,7 @@ fn text(buffer: &Buffer) -> String {
 }
 
 fn moment(seconds: i64) -> NodeView {
-    let mut session = Session::demo().unwrap();
+    let mut session = RecordedSession::demo().unwrap();
     session.seek(session.span().0 + TimeDelta::seconds(seconds)).unwrap();
     session.moment()
 }

@@ -49,7 +49,7 @@ fn an_environment_that_is_not_text_is_told_by_name_alone() {
     let with = |name: &str| binary().arg("pods").args(&flags).env(name, OsStr::from_bytes(NO_TEXT)).output().unwrap();
     let unused = with("SOME_PASSWORD");
     let text = words(&unused);
-    assert!(unused.status.code() == Some(3) && text.contains("no source of pods has answered"), "{text}");
+    assert!(unused.status.code() == Some(3) && text.contains("no source of pods has responded"), "{text}");
     for name in ["KUBECONFIG", "HTTPS_PROXY", "CONTAINER_RUNTIME_ENDPOINT"] {
         let refused = with(name);
         let text = words(&refused);

@@ -13,7 +13,7 @@ use kpodtrace::diagnose::Rounds;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Time};
 use kpodtrace::report;
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Theme};
 use kpodtrace::view::{self, NodeView};
@@ -168,7 +168,7 @@ fn a_far_deletion_is_a_deletion() {
     let (mut document, _) = objects();
     put(&mut document, "/items/0/metadata/deletionTimestamp", 0);
     let file = File::new("deleted.json", &document.to_string());
-    let mut session = Session::open(&file.0).unwrap();
+    let mut session = RecordedSession::open(&file.0).unwrap();
     let moment = session.moment();
     let pod = moment.pods.iter().find(|p| p.facts.name == "a").unwrap();
     assert_eq!(pod.facts.object().unwrap().metadata.deletion_timestamp, Some(Time::MAX));
@@ -289,7 +289,7 @@ fn a_recording_over_a_step_of_the_clock_is_played() {
         assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
         assert!(ran.out.lines().count() < 20, "{command} does not tell what was not recorded: {}", ran.out);
     }
-    let mut session = Session::open(&path).unwrap();
+    let mut session = RecordedSession::open(&path).unwrap();
     let end: Time = "2026-11-29T12:00:00Z".parse().unwrap();
     assert_eq!((session.span(), session.now()), ((Time::UNIX_EPOCH, end), end));
     // What the clock skipped is the moment before.
@@ -298,9 +298,9 @@ fn a_recording_over_a_step_of_the_clock_is_played() {
     session.rewind().unwrap();
     assert_eq!(session.now(), Time::UNIX_EPOCH);
     // Ten seconds are played in ten seconds: five, and then the rest with the step.
-    session.pass(Duration::from_secs(5)).unwrap();
+    session.advance(Duration::from_secs(5)).unwrap();
     assert_eq!(session.now(), Time::UNIX_EPOCH + TimeDelta::seconds(5));
-    session.pass(Duration::from_secs(6)).unwrap();
+    session.advance(Duration::from_secs(6)).unwrap();
     assert!(session.is_over());
     assert_eq!(session.now(), end);
 }
@@ -308,7 +308,7 @@ fn a_recording_over_a_step_of_the_clock_is_played() {
 #[test]
 fn a_clock_that_is_set_back_is_played_in_the_order_of_what_happened() {
     use kpodtrace::observation::{Fact, Sequencer, Source};
-    use kpodtrace::record::{Header, Writer};
+    use kpodtrace::record::{RecordHeader, RecordWriter};
     let late: Time = "2026-11-29T13:00:00Z".parse().unwrap();
     let early = late - TimeDelta::hours(1);
     let mut sequencer = Sequencer::new(Source::Cri);
@@ -317,22 +317,22 @@ fn a_clock_that_is_set_back_is_played_in_the_order_of_what_happened() {
         let wall = if second < 30 { late } else { early } + TimeDelta::seconds(second as i64);
         all.push(Observation { stamp: sequencer.stamp(second * 1_000_000, wall), fact: Fact::Alive });
     }
-    let mut writer = Writer::create(Vec::new(), &Header::new("n".into(), late)).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &RecordHeader::new("n".into(), late)).unwrap();
     kpodtrace::session::write_recording(&mut writer, &all).unwrap();
     let path = std::env::temp_dir().join(format!("kpodtrace-times-{}-back.kpt", std::process::id()));
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
-    let mut session = Session::open(&path).unwrap();
+    let mut session = RecordedSession::open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(session.now(), early + TimeDelta::seconds(59), "the end is what came last");
     assert_eq!(session.span(), (early + TimeDelta::seconds(30), late + TimeDelta::seconds(29)));
     session.rewind().unwrap();
     assert_eq!(session.now(), late);
-    session.pass(Duration::from_secs(29)).unwrap();
+    session.advance(Duration::from_secs(29)).unwrap();
     assert_eq!(session.now(), late + TimeDelta::seconds(29));
-    session.pass(Duration::from_secs(1)).unwrap();
+    session.advance(Duration::from_secs(1)).unwrap();
     assert_eq!(session.now(), early + TimeDelta::seconds(30));
     session.seek(early + TimeDelta::seconds(40)).unwrap();
     assert_eq!(session.now(), early + TimeDelta::seconds(40));
-    session.pass(Duration::from_secs(20)).unwrap();
+    session.advance(Duration::from_secs(20)).unwrap();
     assert!(session.is_over());
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kpodtrace::model::PodFacts;
-use kpodtrace::session::Session;
+use kpodtrace::session::RecordedSession;
 use kpodtrace::time::TimeDelta;
 use kpodtrace::view::NodeView;
 
@@ -42,7 +42,7 @@ fn every_captured_pod_and_node_is_explained_as_labelled() {
     folders.sort();
     for folder in folders.iter().filter(|f| f.is_dir()) {
         let capture = folder.file_name().unwrap().to_str().unwrap();
-        for (subject, (cause, stage)) in told(&Session::open(folder).unwrap().moment()) {
+        for (subject, (cause, stage)) in told(&RecordedSession::open(folder).unwrap().moment()) {
             all += 1;
             let healthy = || ("none.healthy", if subject.starts_with("node/") { "node" } else { "running" });
             let want = labels.remove(&(capture.to_owned(), subject.clone())).unwrap_or_else(healthy);
@@ -74,7 +74,7 @@ fn is_healthy(facts: &PodFacts) -> bool {
 
 #[test]
 fn a_healthy_pod_is_told_to_be_healthy_at_any_second() {
-    let mut session = Session::open(&fixtures().join("incident")).unwrap();
+    let mut session = RecordedSession::open(&fixtures().join("incident")).unwrap();
     let (begin, end) = session.span();
     let (mut wrong, mut seen) = (Vec::new(), 0);
     for second in 0..=(end - begin).num_seconds() {

@@ -1,5 +1,4 @@
-//! Owns every flag and subcommand, with help by example.
-//! It must not do anything: it says what was asked for.
+//! Every flag and subcommand with its help text. `--help` and docs/kpodtrace.1 are generated from these comments.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,197 +15,197 @@ use values::{parse_at, parse_memory, parse_named, parse_now, parse_speed, parse_
 const EXAMPLES: &str = "\
 Examples:
   sudo kpodtrace                              this node, on the screen
-  sudo kpodtrace doctor                       what can be seen from here, and what is missing
-  sudo kpodtrace pods --failing               what is wrong here, once
-  kpodtrace demo                              six minutes of a real node, on the screen
-  kpodtrace --from ./capture                  the same screen, for your own input
-  kpodtrace --failing --theme light           how it begins and looks; see also kpodtrace config
-  kpodtrace --from node.kpt --speed 4         a recording, played from its begin
-  kpodtrace pods --from node.kpt --failing    what is wrong, as a table
-  kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time
+  sudo kpodtrace doctor                       which sources work, and how to fix the others
+  sudo kpodtrace pods --failing               the pods that have a problem, as a table
+  kpodtrace demo                              six minutes of a real node, replayed
+  kubectl get pods,events,nodes -A -o json | kpodtrace --from -    a cluster, on the screen
+  kpodtrace --failing --theme light           start with failing pods, in light colours
+  kpodtrace --from node.kpt --speed 4         replay a recording at 4 times its speed
+  kpodtrace pods --from node.kpt --failing    failing pods in a recording
+  kpodtrace pleg --from node.kpt --at 12:42   PLEG and the runtime at that time (UTC)
 
-Exit codes: 0 done, 1 problems found (with --exit-code), 2 usage, 3 could not observe";
+Exit codes: 0 success, 1 problems found (with --exit-code), 2 wrong usage, 3 no data available";
 
-/// Where every pod on this Kubernetes node stands in the kubelet's sync pipeline, for how long, and why.
+/// Show where each pod on this Kubernetes node is in the kubelet's sync pipeline, since when, and why.
 #[derive(Debug, Parser)]
 #[command(name = "kpodtrace", version, after_help = EXAMPLES)]
 pub struct Cli {
-    /// What to look at, and when.
+    /// Input and time.
     #[command(flatten)]
     pub input: Input,
-    /// How the screen plays it, begins, and looks.
+    /// Replay speed, initial filter and appearance of the screen.
     #[command(flatten)]
     pub screen: ScreenArgs,
-    /// What to do; without it, the screen.
+    /// The subcommand; without one, the screen.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
-/// What every command starts from.
+/// Flags that every command accepts.
 #[derive(Clone, Debug, Args)]
 pub struct Input {
-    /// A recording, an incident or capture folder, or what `kubectl get pods,events,nodes -A -o json` printed; - is
+    /// Read this input instead of the node: a recording, or the output of `kubectl get pods,events,nodes -A -o json`; - is
     /// standard input
     #[arg(long, global = true, value_name = "PATH")]
     pub from: Option<PathBuf>,
-    /// The moment to show, instead of the input's end: RFC 3339, HH:MM:SS or HH:MM (UTC) on the input's day, or +90s,
-    /// +1m30s from its begin
+    /// Time to show instead of the end of the input: RFC 3339, HH:MM:SS or HH:MM (UTC, on the day of the input), or
+    /// +90s or +1m30s from its start
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_at, allow_hyphen_values = true)]
     pub at: Option<At>,
-    /// A team's own runbook files, besides those of /etc/kpodtrace/runbook.d; may be given several times
+    /// Folder with additional runbook files (*.toml), besides /etc/kpodtrace/runbook.d; can be repeated
     #[arg(long, global = true, value_name = "DIR")]
     pub runbook: Vec<PathBuf>,
-    /// Memory to use at most, such as 512MiB or 2GiB. A source that reports more is degraded: it leaves objects out and
-    /// says so. An input that needs more, or is more than twice as large once decompressed, is refused
+    /// Memory limit, such as 512MiB or 2GiB. A source that reports more becomes degraded: objects are omitted and
+    /// counted. An input is refused if it needs more, or if it is more than twice as large once decompressed
     #[arg(long, global = true, value_name = "SIZE", default_value = "256MiB", value_parser = parse_memory)]
     pub max_memory: u64,
-    /// How to observe this node, where no input is given.
+    /// How to observe this node when no input is given.
     #[command(flatten)]
     pub live: LiveArgs,
 }
 
-/// How to observe a live node. What is not given is found.
+/// How to observe a live node. What is not given is discovered.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Observing this node")]
 pub struct LiveArgs {
-    /// Node name, instead of what the certificate, the kubelet's flags or the host say
+    /// Node name, instead of the one in the kubelet's certificate or flags, or the host name
     #[arg(long, global = true, value_name = "NAME")]
     pub node: Option<String>,
-    /// Credential for the API server and the kubelet, instead of $KUBECONFIG and the node's own
+    /// Kubeconfig for the API server and the kubelet, instead of $KUBECONFIG and the node's own
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig, instead of its current one
+    /// Context of the kubeconfig, instead of its current context
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
     /// Socket of the container runtime, such as unix:///run/containerd/containerd.sock
     #[arg(long, global = true, value_name = "ENDPOINT")]
     pub runtime_endpoint: Option<String>,
-    /// The kubelet's log as a file, instead of the journal
+    /// Kubelet log file, instead of the journal
     #[arg(long, global = true, value_name = "FILE")]
     pub kubelet_log: Option<PathBuf>,
-    /// The runtime's log as a file, instead of the journal
+    /// Runtime log file, instead of the journal
     #[arg(long, global = true, value_name = "FILE")]
     pub runtime_log: Option<PathBuf>,
-    /// Address of the kubelet's server, such as 127.0.0.1:10250, instead of the one that the node's kubelet listens on
+    /// Address of the kubelet's server, such as 127.0.0.1:10250, instead of the discovered one
     #[arg(long, global = true, value_name = "ADDRESS:PORT")]
     pub kubelet_endpoint: Option<SocketAddr>,
-    /// Certificate that the kubelet serves, or its CA's, instead of the node's own
+    /// The kubelet's serving certificate or its CA, instead of the one on the node
     #[arg(long, global = true, value_name = "FILE")]
     pub kubelet_certificate: Option<PathBuf>,
-    /// Do not verify the kubelet's certificate; the header then says so
+    /// Do not verify the kubelet's certificate; the header shows a warning
     #[arg(long, global = true)]
     pub insecure_kubelet: bool,
-    /// Longest time to wait for the sources before answering once, such as 3s or 500ms
+    /// Maximum wait for the sources before a command prints its result, such as 3s or 500ms
     #[arg(long, global = true, value_name = "TIME", default_value = "3s", value_parser = parse_wait)]
     pub wait: Duration,
 }
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Every pod, where it stands and why: the broken ones first
+pub enum CliCommand {
+    /// List the pods with stage, state and cause; failing pods first
     #[command(after_help = "\
 Examples:
-  kpodtrace pods --from node.kpt                       one line a pod
-  kpodtrace pods --from node.kpt --at +90s -o wide     the whole reason, 90 s after the begin
-  kpodtrace pods --from node.kpt -n shop -o json       stages with evidence, see docs/json.md
-  kpodtrace pods --filter 'web !stage:running'         the filter of the screen
-  kpodtrace pods --sort restarts                       the most first; --sort -restarts the fewest
-  sudo kpodtrace pods --watch --failing                the table, then every row that changes
-  kpodtrace pods --watch --from node.kpt -n shop       the same changes out of a recording, each with its time
+  kpodtrace pods --from node.kpt                       one line per pod
+  kpodtrace pods --from node.kpt --at +90s -o wide     full reasons, 90 s after the start
+  kpodtrace pods --from node.kpt -n shop -o json       stages with evidence (docs/json.md)
+  kpodtrace pods --filter 'web !stage:running'         the same filter as on the screen
+  kpodtrace pods --sort restarts                       most restarts first; -restarts: fewest
+  sudo kpodtrace pods --watch --failing                the table, then each row that changes
+  kpodtrace pods --watch --from node.kpt -n shop       the changes in a recording, with times
   kubectl get pods,events,nodes -A -o json | kpodtrace pods --from - --failing --exit-code
 
-With --exit-code: 1 when a pod shown is failing or slow, or the node has an alarm.
+With --exit-code: 1 when a listed pod is failing or slow, or a node alarm is active.
 With --watch: a row is printed again when anything but its ages and countdowns changes. With --failing, a pod that
-recovers is printed once more as it is then; one that is gone has the STATE gone. Alarms go to standard error.")]
+recovers is printed once more; a deleted pod has the STATE gone. Alarms are printed to standard error.")]
     Pods(PodsArgs),
-    /// How PLEG and the container runtime do: relists, latencies, calls without an answer
+    /// Show the health of PLEG and the container runtime: relists, latencies, calls without a response
     #[command(after_help = "\
 Examples:
-  kpodtrace pleg --from node.kpt                       verdict, our own calls, windows, operations
+  kpodtrace pleg --from node.kpt                       verdict, CRI list latency, relists, operations
   kpodtrace pleg --from node.kpt --at 12:42:10 -o json
-  sudo kpodtrace pleg --watch                          the report, then a line whenever there is news
+  sudo kpodtrace pleg --watch                          the report, then a line for each change
 
-With --watch: a line when the verdict changes, when the kubelet's metrics were read again (every 10 s), and every 10 s
-while our own list calls say something new or have no answer.
-With --exit-code: 1 when PLEG is silent, slow or hanging, 3 when nothing recent is known of it.")]
+With --watch: a line when the verdict changes, at each scrape of the kubelet's metrics (every 10 s), and every 10 s
+while kpodtrace's own list calls return new results or do not return.
+With --exit-code: 1 when PLEG is silent, slow or hanging, 3 without recent data.")]
     Pleg(PlegArgs),
-    /// The node: conditions, what it has left, eviction thresholds, and which pods would die first
+    /// Show the node: conditions, free resources, eviction thresholds, eviction and OOM-kill order
     #[command(after_help = "\
 Examples:
   sudo kpodtrace node
   kpodtrace node --from node.kpt -o json | jq '.eviction_order[0]'")]
     Node(NodeArgs),
-    /// Events about the node and its pods, repeats folded, newest first
+    /// List events of the node and its pods, newest first; repeated events are one row
     #[command(after_help = "\
 Examples:
   kpodtrace events --from node.kpt warning !probe
   kpodtrace events -o json | jq '.events[] | select(.cause)'
 
-Exit codes: 0 told, 3 no source of events was heard.")]
+Exit codes: 0 success, 3 no event source available.")]
     Events(EventsArgs),
-    /// Say why: cause, evidence, what comes next, what to do; or print an entry of the runbook
+    /// Explain a problem: cause, evidence, what happens next, what to do; or print a runbook entry
     #[command(after_help = "\
 Examples:
-  sudo kpodtrace explain                               every pod here that is not well, worst first
+  sudo kpodtrace explain                               every pod with a problem, worst first
   sudo kpodtrace explain shop/web-0                    one pod; NAME, NS/NAME, pod/NS/NAME or node/NAME
-  kpodtrace explain image.not-found                    the runbook's entry; a reason such as ImagePullBackOff will do
+  kpodtrace explain image.not-found                    a runbook entry; a reason such as ImagePullBackOff works too
   kubectl get pods,events,nodes -A -o json | kpodtrace explain --from -
   kpodtrace explain pod/shop/web-0 --from objects.json --kubelet-log kubelet.log --container-log app=app.log
 
-With files and without --from the files are all that is looked at.
-Exit codes: 0 explained, 1 with --exit-code when something is wrong, 3 no such subject.")]
+With log or metrics files and without --from, only these files are read.
+Exit codes: 0 success, 1 with --exit-code when there are problems, 3 no such subject.")]
     Explain(ExplainArgs),
-    /// What a container wrote: from its files on this node, else from the API server, else from the kubelet
+    /// Print a container's log: from its files on this node, else the API server, else the kubelet
     #[command(after_help = "\
 Examples:
-  sudo kpodtrace logs shop/web-0                       of the container that is the trouble
-  sudo kpodtrace logs shop/web-0 -c app --previous     of the run before its last start
-  sudo kpodtrace logs shop/web-0 -f --tail 20          the last 20 lines, and what is written from now on
+  sudo kpodtrace logs shop/web-0                       the failing container
+  sudo kpodtrace logs shop/web-0 -c app --previous     before its last restart
+  sudo kpodtrace logs shop/web-0 -f --tail 20          the last 20 lines, then new lines
 
-No more than the last 10000 lines or 4 MiB. What stands in the lines is made safe for a terminal. Where the lines come from
-is said on standard error.
-Exit codes: 0 told, 2 no such container, 3 no such pod, or its log cannot be read; what was tried is said.")]
+Prints at most the last 10000 lines or 4 MiB. Control sequences in log lines are escaped. The source of the lines is
+printed to standard error.
+Exit codes: 0 success, 2 no such container, 3 no such pod, or its log cannot be read; the error lists what was tried.")]
     Logs(LogsArgs),
-    /// Play six minutes of a real node on the screen, in a loop; needs no cluster and no network
+    /// Replay six minutes of a real node on the screen, in a loop; needs no cluster and no network
     #[command(after_help = "\
 Examples:
   kpodtrace demo
   kpodtrace demo --speed 10 --ascii")]
     Demo(ScreenArgs),
-    /// Print the screen's configuration as it is in effect, with where each value comes from
+    /// Print the screen's configuration in effect, with the origin of each value
     #[command(after_help = "\
 Examples:
-  kpodtrace config                                     what the screen would begin with
-  kpodtrace config --theme light                       the same with a flag
-  kpodtrace config > ~/.config/kpodtrace/config.toml   a file to begin from
+  kpodtrace config                                     the configuration in effect
+  kpodtrace config --theme light                       with a flag
+  kpodtrace config > ~/.config/kpodtrace/config.toml   a file to edit
 
-Read are $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml) and /etc/kpodtrace/config.toml.
-A flag goes before the first, which goes before the second. A file that is wrong is refused with line and reason.")]
-    Config(LookArgs),
-    /// Record this node, or turn an import into a recording: one file that opens fast and can be passed on
+The user file is $XDG_CONFIG_HOME/kpodtrace/config.toml (or ~/.config/kpodtrace/config.toml), the system file is
+/etc/kpodtrace/config.toml. Flags override the user file, which overrides the system file. An invalid file is refused
+with line and reason.")]
+    Config(DisplayArgs),
+    /// Record this node, or convert an input into a recording: one file that opens fast and is easy to share
     #[command(after_help = "\
 Examples:
   sudo kpodtrace record -o node.kpt                    until Ctrl-C
-  kpodtrace record --from ./incident -o node.kpt
   kubectl get pods,events,nodes -A -o json | kpodtrace record --from - -o cluster.kpt")]
     Record(RecordArgs),
-    /// What can be seen from here and what cannot: every source, what was tried, and the exact fix
+    /// Show which sources work and which do not: what was tried, what is missing, and the fix
     #[command(after_help = "\
 Examples:
   sudo kpodtrace doctor
   kpodtrace doctor --kubeconfig admin.conf -o json
-  sudo kpodtrace doctor --watch                        then every source whose state changes
+  sudo kpodtrace doctor --watch                        the report, then each source that changes state
 
-Exit code: with --watch 0, else 0 when a diagnosis has what it needs, else 1.")]
+Exit codes: 0 when a diagnosis has the sources it needs, else 1; 0 with --watch.")]
     Doctor(DoctorArgs),
-    /// Check a team's own runbook files
+    /// Check additional runbook files
     #[command(after_help = "\
 Examples:
-  kpodtrace runbook check ./runbook.d                  refused with file, line and reason; 1 when anything is wrong
+  kpodtrace runbook check ./runbook.d                  file, line and reason of each error; exit code 1
   kpodtrace runbook check                              the embedded runbook")]
     Runbook(RunbookArgs),
-    /// Print the manual page: every command and flag, the keys, files, variables and exit codes
+    /// Print the man page: commands, flags, keys, files, variables and exit codes
     #[command(after_help = "\
 Examples:
   kpodtrace man | man -l -
@@ -217,31 +216,31 @@ Examples:
 /// Flags of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Pods or nodes, written NAME, NS/NAME, pod/NS/NAME or node/NAME; or a cause or a reason
+    /// Pods or nodes (NAME, NS/NAME, pod/NS/NAME or node/NAME), or a runbook cause or reason
     #[arg(value_name = "SUBJECT")]
     pub subjects: Vec<String>,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
-    pub output: PlegFormat,
-    /// The kernel's log, as a file
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    pub output: ReportFormat,
+    /// Kernel log file
     #[arg(long, value_name = "FILE")]
     pub kernel_log: Vec<PathBuf>,
-    /// What the container of that name wrote, as a file
+    /// Log file of the container NAME
     #[arg(long, value_name = "NAME=FILE", value_parser = parse_named)]
     pub container_log: Vec<(String, PathBuf)>,
-    /// Any other log, as a file: a network agent's, a storage driver's
+    /// Any other log file, such as a network agent's or a CSI driver's
     #[arg(long = "log", value_name = "FILE")]
     pub other_log: Vec<PathBuf>,
-    /// A page of the kubelet's metrics, as a file
+    /// File with a page of the kubelet's metrics
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
-    /// The time at which the question is asked, RFC 3339; without it the newest time in the files
+    /// Time to evaluate the files at, RFC 3339; default: the newest time in the files
     #[arg(long, value_name = "TIME", value_parser = parse_now)]
     pub now: Option<Time>,
-    /// Print what rules can look for in each subject, instead of what they say: for writing rules
+    /// Print the signals that rules can match for each subject, for writing rules
     #[arg(long)]
     pub signals: bool,
-    /// Exit with 1 when something is wrong
+    /// Exit with 1 when there are problems
     #[arg(long)]
     pub exit_code: bool,
 }
@@ -249,19 +248,19 @@ pub struct ExplainArgs {
 /// Flags of `logs`.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The pod, written NAME or NS/NAME
+    /// The pod: NAME or NS/NAME
     #[arg(value_name = "POD")]
     pub pod: String,
-    /// The container, instead of the one that is the trouble
+    /// The container; default: the failing one
     #[arg(short, long, value_name = "NAME")]
     pub container: Option<String>,
-    /// The run before the container's last start
+    /// Log of the previous container, before its last restart
     #[arg(short, long, conflicts_with = "follow")]
     pub previous: bool,
-    /// Go on with what is written from now on
+    /// Keep printing new lines
     #[arg(short, long)]
     pub follow: bool,
-    /// Begin with no more than the last N lines
+    /// Start with the last N lines
     #[arg(long, value_name = "N")]
     pub tail: Option<usize>,
     /// Print the time before each line
@@ -272,51 +271,51 @@ pub struct LogsArgs {
 /// Flags of `runbook`.
 #[derive(Debug, Args)]
 pub struct RunbookArgs {
-    /// What to do with the runbook
+    /// The action
     #[command(subcommand)]
     pub action: RunbookAction,
 }
 
-/// What can be done with runbook files.
+/// Actions on runbook files.
 #[derive(Debug, Subcommand)]
 pub enum RunbookAction {
-    /// Read the files, try every rule's own examples, and say what is wrong
+    /// Read the files, run the examples of every rule, and list the errors
     Check {
-        /// A folder of *.toml; without it the embedded runbook
+        /// Folder with *.toml files; default: the embedded runbook
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
     },
 }
 
-/// How the screen begins, and how it looks. What is not given is as the configuration has it.
+/// Initial filter, sort order and appearance of the screen. The configuration provides what is not given.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "The screen")]
-pub struct LookArgs {
+pub struct DisplayArgs {
     /// Only this namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Begin with only the pods that are failing, or slow in a stage that should pass by itself
+    /// Start with only failing or stuck pods
     #[arg(long)]
     pub failing: bool,
-    /// Begin with the pods that match, as in 'web status:crash !ns:kube-system'
+    /// Start with only the pods that match, such as 'web status:crash !ns:kube-system'
     #[arg(long, value_name = "WORDS")]
     pub filter: Option<String>,
-    /// Begin sorted by trouble, or by a column such as restarts; -COLUMN is the other way round
+    /// Initial sort order: trouble (severity) or a column such as restarts; -COLUMN reverses it
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// Colours: default, light, high-contrast or colour-blind; NO_COLOR takes them all
+    /// Colours: default, light, high-contrast or colour-blind; NO_COLOR disables them
     #[arg(long, value_name = "NAME")]
     pub theme: Option<String>,
-    /// Draw with ASCII alone
+    /// Use ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Leave the mouse to the terminal
+    /// Leave the mouse to the terminal, for selecting text
     #[arg(long)]
     pub no_mouse: bool,
 }
 
-impl LookArgs {
-    /// These, and of `other` what is not given here.
+impl DisplayArgs {
+    /// `self`, completed with the values of `other`.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self {
@@ -335,9 +334,9 @@ impl LookArgs {
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
-    pub output: PlegFormat,
-    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    pub output: ReportFormat,
+    /// Keep printing changes until Ctrl-C; for a recording, print the changes from its start (or --at) to its end
     #[arg(short, long)]
     pub watch: bool,
 }
@@ -351,17 +350,17 @@ pub struct PodsArgs {
     /// Only this namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Only pods that are failing, or slow in a stage that should pass by itself
+    /// Only failing or stuck pods
     #[arg(long)]
     pub failing: bool,
-    /// Only pods that match all words: in the name (or its letters in order), status, stage, cause or why; or in one field,
-    /// as in ns:shop name:web status:crash stage:image cause:oom why:quota node:node-7; ! before a word is not
+    /// Only pods that match all words, in name (or its letters in order), status, stage, cause or why. FIELD:WORD matches
+    /// one field: ns, name, status, stage, cause, why, node (status:crash, cause:oom). !WORD excludes
     #[arg(long, value_name = "WORDS")]
     pub filter: Option<String>,
-    /// Sorted by trouble, name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN is the other way round
+    /// Sort by trouble (severity), name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN reverses it
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, conflicts_with = "watch")]
     pub sort: Option<String>,
-    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    /// Keep printing changes until Ctrl-C; for a recording, print the changes from its start (or --at) to its end
     #[arg(short, long, conflicts_with = "exit_code")]
     pub watch: bool,
     /// Exit with 1 when there are problems
@@ -372,11 +371,11 @@ pub struct PodsArgs {
 /// Formats of `pods`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PodsFormat {
-    /// One line a pod, the reason cut to the terminal
+    /// One line per pod, cut to the terminal's width
     Table,
-    /// One line a pod, with times, QoS class and the whole reason
+    /// One line per pod, with times, QoS class and the full reason
     Wide,
-    /// A PodList, see docs/json.md
+    /// A PodList (docs/json.md)
     Json,
 }
 
@@ -384,9 +383,9 @@ pub enum PodsFormat {
 #[derive(Debug, Args)]
 pub struct PlegArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
-    pub output: PlegFormat,
-    /// Print again what changes, until Ctrl-C; of a recording, what changed from its begin (or --at) to its end
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    pub output: ReportFormat,
+    /// Keep printing changes until Ctrl-C; for a recording, print the changes from its start (or --at) to its end
     #[arg(short, long, conflicts_with = "exit_code")]
     pub watch: bool,
     /// Exit with 1 when there are problems
@@ -398,27 +397,27 @@ pub struct PlegArgs {
 #[derive(Debug, Args)]
 pub struct NodeArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
-    pub output: PlegFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    pub output: ReportFormat,
 }
 
 /// Flags of `events`.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
-    /// Words that an event must have; with ! before one it must not. warning and normal are such words
+    /// Only events that match all words, such as warning or a pod's name; !WORD excludes
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PlegFormat::Text, value_name = "FORMAT")]
-    pub output: PlegFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    pub output: ReportFormat,
 }
 
-/// Formats of `pleg`, `node` and `events`.
+/// Formats of every command except `pods`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PlegFormat {
-    /// To be read
+pub enum ReportFormat {
+    /// Plain text
     Text,
-    /// A document, see docs/json.md
+    /// One JSON document (docs/json.md)
     Json,
 }
 
@@ -426,21 +425,21 @@ pub enum PlegFormat {
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 #[command(next_help_heading = "The screen")]
 pub struct ScreenArgs {
-    /// Play it, this many times as fast as it was recorded: from its begin, or from --at
+    /// Replay at N times the recorded speed, from the start or from --at
     #[arg(long, value_name = "N", value_parser = parse_speed)]
     pub speed: Option<f64>,
-    /// How the screen begins, and how it looks.
+    /// Initial filter, sort order and appearance.
     #[command(flatten)]
-    pub look: LookArgs,
+    pub display: DisplayArgs,
 }
 
 /// Flags of `record`.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The file to write, which must not exist yet; - is standard output, if that is not a terminal
+    /// File to create; it must not exist. - is standard output, unless that is a terminal
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// How long to record this node, such as 90s or 10m; without it until Ctrl-C
+    /// How long to record this node, such as 90s or 10m; default: until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = parse_wait)]
     pub time: Option<Duration>,
 }
@@ -451,7 +450,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_definition_is_valid() {
         Cli::command().debug_assert();
     }
 }

@@ -1,5 +1,4 @@
-//! Owns how values of flags are written: moments, spans, speeds, names with files.
-//! It must not know which flag a value belongs to.
+//! Parsers of flag values: times, durations, speeds, sizes, `NAME=FILE`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,20 +7,20 @@ use crate::time::{ClockTime, Time, TimeDelta, parse_duration_seconds};
 
 use crate::weight::LEAST_MEMORY;
 
-/// A moment of the input.
+/// A time in the input, as `--at` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// That time.
+    /// An absolute time.
     Time(Time),
-    /// That time of day, UTC, on the day of the input.
+    /// A time of day in UTC, on the day of the input.
     Clock(ClockTime),
-    /// So long after the begin.
+    /// A span after the start of the input.
     After(TimeDelta),
 }
 
 pub(super) fn parse_at(text: &str) -> Result<At, String> {
     if let Some(span) = text.strip_prefix('+') {
-        return parse_span(span).map(At::After).ok_or_else(|| "a time span is written as in +90s or +1m30s".into());
+        return parse_span(span).map(At::After).ok_or_else(|| "expected a span such as +90s or +1m30s".into());
     }
     if let Some(time) = Time::parse_rfc3339(text) {
         return Ok(At::Time(time));
@@ -59,7 +58,8 @@ pub(super) fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `256MiB`, `1GiB`, `512M`, and the units of Kubernetes, `256Mi`: all of 1024; at least [`LEAST_MEMORY`].
+/// Bytes: `256MiB`, `1GiB`, `512M`, or a Kubernetes quantity such as `256Mi`; all units are powers of 1024. At least
+/// [`LEAST_MEMORY`].
 pub(super) fn parse_memory(text: &str) -> Result<u64, String> {
     let expected = || format!("expected a size of at least {}MiB, such as 512MiB or 2GiB", LEAST_MEMORY >> 20);
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -76,7 +76,7 @@ pub(super) fn parse_memory(text: &str) -> Result<u64, String> {
 pub(super) fn parse_wait(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().or_else(|| parse_duration_seconds(text));
     let seconds = seconds.filter(|s| (0.0..=MAX_WAIT_S).contains(s));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a time such as 3s, 500ms or 1m, at most 1h".into())
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected a duration such as 3s, 500ms or 1m, at most 1h".into())
 }
 
 #[cfg(test)]

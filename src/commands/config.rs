@@ -1,28 +1,27 @@
-//! Owns `kpodtrace config`, and the way from files and flags to what the screen begins with.
-//! It must not draw.
+//! `kpodtrace config`, and the screen's options from configuration files and flags.
 
 use std::env;
 
 use super::{Failure, Outcome, out, trusted};
-use crate::cli::LookArgs;
-use crate::config::{Config, Flags, files, toml_text};
+use crate::cli::DisplayArgs;
+use crate::config::{Config, ConfigFlags, files, toml_text};
 use crate::tui::Options;
 
-/// Prints the configuration that is in effect.
-pub(super) fn run(args: &LookArgs) -> Result<Outcome, Failure> {
+/// Prints the configuration in effect.
+pub(super) fn run(args: &DisplayArgs) -> Result<Outcome, Failure> {
     out::text(&toml_text(&read(args)?))?;
     Ok(Outcome::Done)
 }
 
-/// What the screen begins with.
-pub(super) fn options(args: &LookArgs) -> Result<Options, Failure> {
+/// Initial options of the screen.
+pub(super) fn options(args: &DisplayArgs) -> Result<Options, Failure> {
     let mut options = read(args)?.options();
     options.filter.namespace.clone_from(&args.namespace);
     Ok(options)
 }
 
-fn read(args: &LookArgs) -> Result<Config, Failure> {
-    let flags = Flags {
+fn read(args: &DisplayArgs) -> Result<Config, Failure> {
+    let flags = ConfigFlags {
         theme: args.theme.as_deref(),
         sort: args.sort.as_deref(),
         filter: args.filter.as_deref(),
@@ -31,11 +30,11 @@ fn read(args: &LookArgs) -> Result<Config, Failure> {
         no_mouse: args.no_mouse,
     };
     let wrong = |error: crate::config::ConfigError| {
-        Failure::usage(error.to_string(), "kpodtrace config --help; a file that is not there is no mistake")
+        Failure::usage(error.to_string(), "kpodtrace config --help; a missing configuration file is not an error")
     };
     let mut files = files(|name| env::var(name).ok());
-    files.retain(|file| trusted::is_believed(file));
+    files.retain(|file| trusted::is_trusted(file));
     let config = Config::read(&files).and_then(|config| config.flags(&flags)).map_err(wrong)?;
-    config.closed.iter().for_each(|file| out::note(&format!("{file} was left out: this user may not look there")));
+    config.unreadable.iter().for_each(|file| out::note(&format!("{file} is ignored: permission denied")));
     Ok(config)
 }

@@ -1,9 +1,9 @@
-//! Owns `kpodtrace doctor`.
-//! It must not repair anything: it says what to do.
+//! `kpodtrace doctor`: which sources work, and the fix for each of the others.
 
-use super::watch::Look;
-use super::{Failure, Outcome, input, live, out, runbook};
-use crate::cli::{DoctorArgs, Input, PlegFormat};
+use super::session::NodeSession;
+use super::watch::WatchedView;
+use super::{Failure, Outcome, out, runbook};
+use crate::cli::{DoctorArgs, Input, ReportFormat};
 use crate::report::{SourceChanges, doctor_json, doctor_text, is_enough, source_text};
 use crate::view::clock;
 
@@ -11,30 +11,25 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
     if args.watch {
         return watch(given, args);
     }
-    let (moment, looked) = match &given.from {
-        Some(_) => (input::open(given)?.moment(), Vec::new()),
-        None => {
-            let mut observed = live::observe(given, runbook::own(given)?)?;
-            (observed.moment(), observed.looked())
-        }
-    };
+    let mut session = NodeSession::open(given, runbook::own(given)?)?;
+    let (moment, looked) = (session.moment(), session.discovery());
     match args.output {
-        PlegFormat::Json => out::json(&doctor_json(&moment, &looked))?,
-        PlegFormat::Text => out::text(&doctor_text(&moment, &looked))?,
+        ReportFormat::Json => out::json(&doctor_json(&moment, &looked))?,
+        ReportFormat::Text => out::text(&doctor_text(&moment, &looked))?,
     }
     Ok(if is_enough(&moment) { Outcome::Done } else { Outcome::Problems })
 }
 
-/// The report once, then every source whose state changes; as JSON the report each time.
+/// Prints the report, then each source that changes state; as JSON the whole report each time.
 fn watch(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
     let (mut sources, mut first) = (SourceChanges::default(), true);
-    super::watch::watch(given, |Look { looked, moment, past }| {
+    super::watch::watch(given, |WatchedView { looked, moment, past }| {
         let news = sources.update(moment);
         match args.output {
             _ if news.is_empty() => {}
-            PlegFormat::Json => out::json_line(&doctor_json(moment, looked))?,
-            PlegFormat::Text if first && !past => out::text(&format!("{}\n", doctor_text(moment, looked)))?,
-            PlegFormat::Text => {
+            ReportFormat::Json => out::json_line(&doctor_json(moment, looked))?,
+            ReportFormat::Text if first && !past => out::text(&format!("{}\n", doctor_text(moment, looked)))?,
+            ReportFormat::Text => {
                 let time = clock(moment.now);
                 let lines = news.iter().map(|line| format!("{time}  {}", source_text(moment, line)));
                 out::text(&lines.collect::<String>())?;

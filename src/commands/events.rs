@@ -1,8 +1,7 @@
-//! Owns `kpodtrace events`.
-//! It must not be silent when no source of events was heard: nothing is then not none.
+//! `kpodtrace events`. An empty list without an event source is reported as missing data.
 
 use super::{Failure, Outcome, input, out};
-use crate::cli::{EventsArgs, Input, PlegFormat};
+use crate::cli::{EventsArgs, Input, ReportFormat};
 use crate::observation::Source;
 use crate::report::{events_json, events_table};
 use crate::view::events;
@@ -13,11 +12,13 @@ pub(super) fn run(input: &Input, args: &EventsArgs) -> Result<Outcome, Failure> 
     let found: Vec<_> = events(&moment).into_iter().filter(|e| e.matches(&words)).collect();
     let heard = moment.snapshot.sources.get(&Source::ApiEvents).is_some_and(|facts| facts.last_answer.is_some());
     match args.output {
-        PlegFormat::Json => out::json(&events_json(&moment, &found, heard))?,
-        PlegFormat::Text => {
+        ReportFormat::Json => out::json(&events_json(&moment, &found, heard))?,
+        ReportFormat::Text => {
             out::text(&events_table(&moment, &found, out::width()))?;
             if !heard {
-                out::note("no source of events was heard: a kubelet's own credential may not list them");
+                out::note(
+                    "no event source: the kubelet's own credential is not allowed to list events; set --kubeconfig",
+                );
             }
         }
     }

@@ -1,22 +1,21 @@
-//! Owns `kpodtrace explain`.
-//! It must not diagnose: it finds out what is asked of which input.
+//! `kpodtrace explain`: selects the input and the subjects; `diagnose` does the rest.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Failure, Outcome, input, out, runbook};
-use crate::cli::{ExplainArgs, Input, PlegFormat};
+use crate::cli::{ExplainArgs, Input, ReportFormat};
 use crate::report::{entry_json, entry_text, explain_json, explain_text, signals_text};
 use crate::runbook::{Cause, Runbook};
-use crate::session::{LogFile, LogOf, Session};
+use crate::session::{LogFile, LogOf, RecordedSession};
 use crate::view::{ExplainedSubject, NodeView, SubjectName, explain_all, explain_named};
 
 pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure> {
     let own = runbook::own(input)?;
     if let Some(entries) = entries(own.as_deref().unwrap_or_else(|| Runbook::builtin()), args) {
         match args.output {
-            PlegFormat::Text => out::text(&entry_text(&entries, out::width()))?,
-            PlegFormat::Json => out::json(&entry_json(&entries))?,
+            ReportFormat::Text => out::text(&entry_text(&entries, out::width()))?,
+            ReportFormat::Json => out::json(&entry_json(&entries))?,
         }
         return Ok(Outcome::Done);
     }
@@ -25,16 +24,16 @@ pub(super) fn run(input: &Input, args: &ExplainArgs) -> Result<Outcome, Failure>
     let quiet = subjects.iter().all(|s| s.diagnosis.is_quiet());
     match args.output {
         _ if args.signals => out::text(&signals_text(&subjects))?,
-        PlegFormat::Json => out::json(&explain_json(&moment, &subjects))?,
-        PlegFormat::Text if subjects.is_empty() => {
-            out::text(&format!("nothing is wrong with the {} pods that are seen\n", moment.pods.len()))?;
+        ReportFormat::Json => out::json(&explain_json(&moment, &subjects))?,
+        ReportFormat::Text if subjects.is_empty() => {
+            out::text(&format!("no problem found in {} pods\n", moment.pods.len()))?;
         }
-        PlegFormat::Text => out::text(&explain_text(&subjects, moment.now, out::width()))?,
+        ReportFormat::Text => out::text(&explain_text(&subjects, moment.now, out::width()))?,
     }
     Ok(if args.exit_code && !quiet { Outcome::Problems } else { Outcome::Done })
 }
 
-/// Entries of the runbook, when a cause or a reason is all that was asked for.
+/// Runbook entries, if every subject is a cause or a reason.
 fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
     let of = |text: &String| -> Vec<Arc<Cause>> {
         match book.causes().find(|c| c.id == *text) {
@@ -47,7 +46,7 @@ fn entries(book: &Runbook, args: &ExplainArgs) -> Option<Vec<Arc<Cause>>> {
     all.then(|| found.into_iter().flatten().collect())
 }
 
-/// Files when any were given, else what every command looks at.
+/// From log and metrics files if there are any, else from the common input.
 fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Result<NodeView, Failure> {
     let mut logs = Vec::new();
     let mut add = |of: LogOf, path: &PathBuf| logs.push(LogFile { of, path: path.clone() });
@@ -61,25 +60,23 @@ fn moment(input: &Input, args: &ExplainArgs, own: Option<Arc<Runbook>>) -> Resul
     if logs.is_empty() && (args.now.is_none() || !is_list) {
         if args.now.is_some() {
             return Err(Failure::usage(
-                "--now is for files that are sent, not for a node or a recording",
-                "--at TIME with --from",
+                "--now applies to single files, not to a node or a recording",
+                "--at TIME with --from PATH",
             ));
         }
         return input::moment_with(input, own);
     }
     if input.at.is_some() {
-        return Err(Failure::usage("--at with single files: they show one moment", "--now TIME"));
+        return Err(Failure::usage("--at does not apply to single files, which have one time", "--now TIME"));
     }
     let pod = args.subjects.iter().find_map(|s| match SubjectName::parse(s) {
         SubjectName::Pod(namespace, name) => Some(format!("{namespace}/{name}")),
         _ => None,
     });
     let mut session =
-        Session::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
+        RecordedSession::examine(input.from.as_deref(), &logs, args.now, &pod.unwrap_or_default(), input.max_memory)?;
     session.diagnose_with(own);
-    for skipped in session.skipped() {
-        out::note(&format!("not read of {}: {} ({} times)", skipped.path, skipped.what, skipped.count));
-    }
+    input::note_skipped(session.skipped());
     Ok(session.moment())
 }
 
@@ -93,8 +90,8 @@ fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubjec
         // A log alone makes no list of what there is: then the subject is taken at its word.
         if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
             return Err(Failure::unseen(
-                format!("{text}: no pod, node, cause or reason of that name is known here"),
-                "kpodtrace pods lists the pods; kpodtrace explain image.not-found prints an entry",
+                format!("no pod, node, cause or reason named {text:?}"),
+                "kpodtrace pods to list the pods, or kpodtrace explain image.not-found for a runbook entry",
             ));
         }
         all.extend(found);

@@ -1,5 +1,4 @@
-//! Owns how a failure is told: what was tried and why it failed, what to do, and the exit code.
-//! It must not print.
+//! The failure of a command: what failed and why, what to do, and the exit code.
 
 use std::fmt;
 use std::io;
@@ -11,12 +10,12 @@ use crate::session::SessionError;
 use crate::text::Text;
 use crate::tui::TuiError;
 
-/// Exit code for wrong usage.
+/// Exit code: wrong usage.
 pub const USAGE: u8 = 2;
-/// Exit code when nothing could be observed.
+/// Exit code: no data available.
 pub const COULD_NOT_OBSERVE: u8 = 3;
 
-/// Why a command could not do what it was asked for.
+/// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
     what: String,
@@ -26,27 +25,32 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What was asked for makes no sense.
+    /// The arguments are invalid or contradict each other.
     pub fn usage(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), code: USAGE, silent: false }
     }
 
-    /// Nothing could be observed.
+    /// No data available.
     pub fn unseen(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), code: COULD_NOT_OBSERVE, silent: false }
     }
 
-    /// Standard output cannot be written to. That its reader has seen enough is no failure.
+    /// Standard output cannot be written. A closed pipe exits with 0 and without a message.
     pub fn output(why: &io::Error) -> Self {
         if why.kind() == io::ErrorKind::BrokenPipe {
             return Self::quiet(0);
         }
-        Self::unseen(format!("writing to standard output: {why}"), "write to another place, or free some space")
+        Self::unseen(format!("cannot write to standard output: {why}"), "free disk space, or redirect to another file")
     }
 
-    /// An end that nobody needs to be told of.
+    /// An exit without a message.
     pub fn quiet(code: u8) -> Self {
         Self { what: String::new(), fix: String::new(), code, silent: true }
+    }
+
+    /// What failed, and why.
+    pub fn what(&self) -> &str {
+        &self.what
     }
 
     /// The exit code.
@@ -54,7 +58,7 @@ impl Failure {
         self.code
     }
 
-    /// Nobody needs to be told: the reader of the output went away, or a signal ended the program.
+    /// No message is printed: the output pipe was closed, or the program was stopped by a signal.
     pub fn is_silent(&self) -> bool {
         self.silent
     }
@@ -62,7 +66,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A path may be named in it, and a path may be named anything.
+        // Paths and server responses in it can hold control sequences.
         write!(f, "error: {}", Text::new(&self.what))?;
         if self.fix.is_empty() { Ok(()) } else { write!(f, "\n  try: {}", Text::new(&self.fix)) }
     }
@@ -72,8 +76,7 @@ impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Import(error) => error.into(),
-            SessionError::Record(error) => error.into(),
-            other => Self::told(&other.to_string()),
+            other => Self::unseen(other.to_string(), other.remedy()),
         }
     }
 }
@@ -82,15 +85,15 @@ impl From<TuiError> for Failure {
     fn from(error: TuiError) -> Self {
         let text = error.to_string();
         let (what, fix) = text.split_once("; ").unwrap_or((&text, "kpodtrace pods --from PATH prints a table"));
-        Self::unseen(format!("showing the screen: {what}"), fix)
+        Self::unseen(format!("cannot show the screen: {what}"), fix)
     }
 }
 
 impl From<RunbookError> for Failure {
     fn from(error: RunbookError) -> Self {
         let fix = match &error {
-            RunbookError::Read { .. } => "check the name, and that you may read it",
-            RunbookError::Refused(_) => "mend that line; `kpodtrace runbook check DIR` reads the files alone",
+            RunbookError::Read { .. } => "check the path and its permissions",
+            RunbookError::Refused(_) => "fix that line; `kpodtrace runbook check DIR` checks the files",
         };
         Self { what: error.to_string(), fix: fix.into(), code: USAGE, silent: false }
     }
@@ -98,7 +101,7 @@ impl From<RunbookError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        Self::told(&error.to_string())
+        Self::unseen(error.to_string(), error.remedy())
     }
 }
 
@@ -106,27 +109,19 @@ impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         let fix = match &error {
             ImportError::Read { error, .. } if error.kind() == io::ErrorKind::InvalidInput => {
-                "give a file, a folder or a pipe that ends"
+                "use a file, a folder or a pipe"
             }
-            ImportError::Read { .. } => "check the name, and that you may read it",
+            ImportError::Read { .. } => "check the path and its permissions",
             ImportError::TooLarge { .. } | ImportError::TooMuch { .. } => {
-                "raise --max-memory, or give a smaller part of it, such as one namespace"
+                "raise --max-memory, or use a smaller input, such as one namespace"
             }
-            ImportError::Ratio { .. } => "decompress it yourself and give the result",
+            ImportError::Ratio { .. } => "decompress it and use the result",
             ImportError::Folder { .. } | ImportError::NotObjects { .. } => {
-                "give a recording, or the output of: kubectl get pods,events,nodes -A -o json"
+                "use a recording, or the output of: kubectl get pods,events,nodes -A -o json"
             }
-            ImportError::NoTime { .. } => "see that the input is not empty",
+            ImportError::NoTime { .. } => "check that the input is not empty",
         };
         Self::unseen(error.to_string(), fix)
-    }
-}
-
-impl Failure {
-    /// A message that ends with what to do, behind the last `; ` or `: `.
-    fn told(message: &str) -> Self {
-        let (what, fix) = message.rsplit_once("; ").or_else(|| message.rsplit_once(": ")).unwrap_or((message, ""));
-        Self::unseen(what, fix)
     }
 }
 
@@ -136,17 +131,17 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_to_try_and_never_what_a_path_wants() {
-        let failure = Failure::told("cannot open the recording a\x1b[31mb: no such file; check its name");
+        let failure = Failure::unseen("cannot open the recording a\x1b[31mb: no such file", "check its name");
         assert_eq!(failure.to_string(), "error: cannot open the recording ab: no such file\n  try: check its name");
         let error = RecordError::Exists { file: "x.kpt".into() };
         assert_eq!(
             Failure::from(error).to_string(),
-            "error: x.kpt exists already and is not overwritten\n  try: choose another name, or remove it first"
+            "error: x.kpt already exists and is not overwritten\n  try: choose another name, or delete the file"
         );
     }
 
     #[test]
-    fn a_reader_that_went_away_is_no_failure() {
+    fn a_closed_pipe_is_silent() {
         assert!(Failure::output(&io::ErrorKind::BrokenPipe.into()).is_silent());
         assert!(!Failure::output(&io::ErrorKind::StorageFull.into()).is_silent());
     }

@@ -1,26 +1,28 @@
-//! Owns the way from the flags to a node that is being observed.
-//! It must not print more than notes: the subcommands do.
+//! Starts the sources of this node according to the flags.
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::progress::StatusLine;
 use super::{Failure, out};
 use crate::cli::Input;
+use crate::container_log::{LogCommand, LogUpdate};
 use crate::observation::{Budget, Source};
 use crate::observe::api::PluginRun;
 use crate::observe::discover::Env;
 use crate::observe::{
-    CREDENTIAL, LogReader, ObserveOptions, Plan, ProcessPriority, StartedSources, process_limits, start_sources,
+    CREDENTIAL, LogReader, ObserveOptions, OpenLog, Plan, ProcessPriority, StartedSources, process_limits,
+    start_sources,
 };
 use crate::report::{DiscoveryAttempt, DiscoveryResult};
 use crate::runbook::Runbook;
-use crate::session::Live;
+use crate::session::LiveModel;
 use crate::time::Time;
 use crate::view::{NodeView, first_text};
 
-/// Every environment variable that says where something is.
+/// The environment variables that are read.
 const VARIABLES: [&str; 9] = [
     "HOME",
     "KUBECONFIG",
@@ -33,109 +35,160 @@ const VARIABLES: [&str; 9] = [
     "no_proxy",
 ];
 
-/// What is being observed, and how it was found.
-pub struct Observed {
-    /// The model that grows.
-    pub live: Live,
-    looked: Vec<DiscoveryResult>,
+/// How often the screen checks a live node for observations, at least.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Longest wait for a change: the wall clock, on which deadlines are, can be set.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// This node while it is observed.
+pub struct LiveSession {
+    /// The model that the sources update.
+    pub model: LiveModel,
+    discovery: Vec<DiscoveryResult>,
     plugin: PluginRun,
-    /// The node's name, as far as it was found.
+    /// Name of the node; empty if it was not found.
     pub node: String,
-    /// Reads containers' logs.
+    /// Reads the logs of containers.
     pub logs: LogReader,
+    /// The container log that is read, if any.
+    open_log: Option<OpenLog>,
+    /// When the last view was computed, and when time alone changes it.
+    viewed: Instant,
+    deadline: Option<Time>,
 }
 
-impl Observed {
-    /// What was looked for; that a credential plugin was run is with the credential.
-    pub fn looked(&self) -> Vec<DiscoveryResult> {
-        let mut looked = self.looked.clone();
+impl LiveSession {
+    /// Starts the sources of this node, without waiting for them.
+    ///
+    /// # Errors
+    /// When this machine is not a node, or a source cannot be started.
+    pub fn start(input: &Input) -> Result<Self, Failure> {
+        start_session(input)
+    }
+
+    /// What was searched for the sources. A run of a credential plugin is listed with the credential.
+    pub fn discovery(&self) -> Vec<DiscoveryResult> {
+        let mut looked = self.discovery.clone();
         if let (Some(program), Some(credential)) =
             (self.plugin.get(), looked.iter_mut().find(|looked| looked.what == CREDENTIAL))
         {
-            let answer = format!("{program} was run as the kubeconfig asks");
+            let answer = format!("{program} was run, as configured in the kubeconfig");
             let tried = DiscoveryAttempt { place: "credential plugin".into(), answer: answer.into(), taken: true };
             credential.tried.push(tried);
         }
         looked
     }
 
-    /// The moment now.
+    /// The node now.
     pub fn moment(&mut self) -> NodeView {
-        self.live.moment(Time::now())
+        let moment = self.model.moment(Time::now());
+        (self.viewed, self.deadline) = (Instant::now(), moment.next_change());
+        moment
     }
 
-    /// Waits until each source has answered or given up, at most for `limit`, and says on a terminal what it waits for.
-    pub fn settle(&mut self, limit: Duration) -> Result<(), Failure> {
-        let begin = Instant::now();
-        let mut line = StatusLine::new();
-        loop {
-            let left = limit.saturating_sub(begin.elapsed());
-            if self.live.settle(left.min(line.next(begin.elapsed())))? || begin.elapsed() >= limit {
-                return Ok(());
-            }
-            let now = Time::now();
-            let told = self.live.awaited();
-            let told: Vec<_> =
-                told.iter().map(|(s, first)| format!("{} {}", s.name(), first_text(first, now))).collect();
-            line.say(&format!("waiting for {}", told.join(", ")));
-        }
-    }
-
-    /// Takes in what comes until the machine was looked at twice, as what is used in a time needs, at most for `limit`.
-    pub fn pass_until_rates(&mut self, limit: Duration) -> Result<(), Failure> {
-        let begin = Instant::now();
-        while begin.elapsed() < limit {
-            let snapshot = self.moment().snapshot;
-            let looks = snapshot.sources.get(&Source::Machine).is_some_and(|s| s.is_live());
-            if !looks || snapshot.machine.cpu.is_some() {
-                break;
-            }
-            self.live.wait(limit.saturating_sub(begin.elapsed()))?;
+    /// Waits until the view changes, or until `wanted`. Returns `window` after the last view at the earliest if observations were
+    /// received, so that a burst of changes costs one view.
+    pub fn wait_for_change(&mut self, wanted: Option<Time>, window: Duration) -> Result<(), Failure> {
+        let next = [wanted, self.deadline].into_iter().flatten().min();
+        let wait = next.map_or(MAX_WAIT, |at| (at - Time::now()).to_duration() + Duration::from_millis(1));
+        if self.model.wait(wait.min(MAX_WAIT))? {
+            thread::sleep(window.saturating_sub(self.viewed.elapsed()));
+            self.model.apply_received()?;
         }
         Ok(())
     }
 
-    /// Takes in what comes for a while; ends early when `done` says so.
-    pub fn pass_for(&mut self, time: Duration) -> Result<bool, Failure> {
-        let begin = Instant::now();
-        let mut changed = false;
-        while begin.elapsed() < time {
-            changed |= self.live.wait(time.saturating_sub(begin.elapsed()))?;
+    /// `live`, and the name of the node.
+    pub fn title(&self) -> String {
+        if self.node.is_empty() { "live".into() } else { format!("live: {}", self.node) }
+    }
+
+    /// Handles a request for a container log.
+    pub fn handle_log(&mut self, ask: LogCommand) {
+        match ask {
+            LogCommand::Open(request) => self.open_log = Some(self.logs.open(*request)),
+            LogCommand::Older => self.open_log.iter().for_each(OpenLog::older),
+            LogCommand::Close => self.open_log = None,
         }
-        Ok(changed)
+    }
+
+    /// Updates of the container log since the last call.
+    pub fn log_news(&mut self) -> Vec<LogUpdate> {
+        self.open_log.as_ref().map(OpenLog::take).unwrap_or_default()
+    }
+
+    /// Waits until each source has responded or failed, at most for `limit`, and shows the pending sources on a terminal.
+    fn wait_for_sources(&mut self, limit: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut line = StatusLine::new();
+        loop {
+            let left = limit.saturating_sub(started.elapsed());
+            let update = line.next_update(started.elapsed());
+            if self.model.wait_for_sources(left.min(update))? || started.elapsed() >= limit {
+                return Ok(());
+            }
+            let now = Time::now();
+            let pending = self.model.pending_sources();
+            let pending: Vec<_> =
+                pending.iter().map(|(s, first)| format!("{} {}", s.name(), first_text(first, now))).collect();
+            line.show(&format!("waiting for {}", pending.join(", ")));
+        }
+    }
+
+    /// Waits for the second sample of the machine, which CPU usage needs, at most for `limit`.
+    pub fn wait_for_rates(&mut self, limit: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        while started.elapsed() < limit {
+            let snapshot = self.moment().snapshot;
+            let is_sampled = snapshot.sources.get(&Source::Machine).is_some_and(|s| s.is_live());
+            if !is_sampled || snapshot.machine.cpu.is_some() {
+                break;
+            }
+            self.model.wait(limit.saturating_sub(started.elapsed()))?;
+        }
+        Ok(())
+    }
+
+    /// Applies observations for that time.
+    pub fn observe_for(&mut self, time: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        while started.elapsed() < time {
+            self.model.wait(time.saturating_sub(started.elapsed()))?;
+        }
+        Ok(())
     }
 }
 
-/// Looks at the node and starts its sources; waits until each has answered or given up, as long as was asked for.
-pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<Observed, Failure> {
-    let mut observed = begin(input)?;
-    observed.live.diagnose_with(own);
+/// Starts the sources of this node, and waits until each has responded or failed, at most for `--wait`.
+pub fn observe(input: &Input, own: Option<Arc<Runbook>>) -> Result<LiveSession, Failure> {
+    let mut session = LiveSession::start(input)?;
+    session.model.diagnose_with(own);
     if input.at.is_some() {
-        return Err(Failure::usage("--at without --from: a live node has no other moment than now", "leave --at away"));
+        return Err(Failure::usage("--at without --from: a live node shows only the present", "omit --at"));
     }
-    observed.settle(input.live.wait)?;
-    Ok(observed)
+    session.wait_for_sources(input.live.wait)?;
+    Ok(session)
 }
 
-/// At least one source that knows of pods has answered.
+/// True if at least one source of pods has responded.
 pub fn sees_pods(moment: &NodeView) -> bool {
     let pods = [Source::ApiPods, Source::KubeletPods, Source::Cri];
     let live = |source: &Source| moment.snapshot.sources.get(source).is_some_and(|s| s.is_live());
-    // What lies on disk is the last resort; an empty disk is no answer.
+    // The disk is the last resort: without pods on it, nothing is known.
     pods.iter().any(live) || live(&Source::Machine) && !moment.pods.is_empty()
 }
 
-/// No source that knows of pods has answered: an empty table would be a lie.
+/// The failure when no source of pods has responded: an empty table would be wrong.
 pub fn blind(moment: &NodeView) -> Failure {
-    let mut what = String::from("observing this node: no source of pods has answered");
+    let mut what = String::from("no source of pods has responded");
     for source in moment.header().sources.iter().filter(|s| !s.live) {
         what.push_str(&format!("\n  {}: {}", source.source.name(), source.text));
     }
-    Failure::unseen(what, "kpodtrace doctor, which says what each source lacks; or a longer --wait")
+    Failure::unseen(what, "kpodtrace doctor, which lists what each source needs; or a longer --wait")
 }
 
-/// Looks at the node and starts its sources.
-pub fn begin(input: &Input) -> Result<Observed, Failure> {
+/// Starts the sources of this node.
+fn start_session(input: &Input) -> Result<LiveSession, Failure> {
     let args = &input.live;
     let wants = ObserveOptions {
         node: args.node.clone(),
@@ -151,35 +204,36 @@ pub fn begin(input: &Input) -> Result<Observed, Failure> {
     };
     let guest = ProcessPriority::lower();
     let plan = Plan::discover(&wants, environment()?);
-    let mut looked = looked(&plan);
+    let mut discovery = discovery(&plan);
     if plan.is_empty() {
-        return Err(nothing_here(&looked));
+        return Err(no_node(&discovery));
     }
-    looked.push(priority(&guest));
+    discovery.push(priority(&guest));
     process_limits::check()
         .map_err(|none| Failure::unseen(format!("starting the sources: {}", none.what), none.fix))?;
     let StartedSources { rx, sources, logs, plugin } = start_sources(&plan)
         .map_err(|why| Failure::unseen(format!("starting the sources: {why}"), "free some memory or threads"))?;
     let node = plan.node.value.unwrap_or_default();
-    let mut live = Live::new(rx, sources);
-    live.set_node_name(&node);
-    Ok(Observed { live, looked, plugin, node, logs })
+    let mut model = LiveModel::new(rx, sources);
+    model.set_node_name(&node);
+    let (open_log, viewed, deadline) = (None, Instant::now(), None);
+    Ok(LiveSession { model, discovery, plugin, node, logs, open_log, viewed, deadline })
 }
 
-/// The environment variables that are used, by name. None of the others is read.
+/// The environment variables in [`VARIABLES`], by name.
 ///
 /// # Errors
-/// When one that names a server or a credential is not text; its value is not shown.
+/// When one that names a server or a credential is not UTF-8. Its value is not shown.
 fn environment() -> Result<Env, Failure> {
     let mut env = Env::new();
     for name in VARIABLES {
         match std::env::var_os(name).map(OsString::into_string) {
             Some(Ok(value)) => _ = env.insert(name.to_owned(), value),
-            // Only the user's own kubeconfig is below it.
+            // Only the user's kubeconfig is in it.
             Some(Err(_)) if name == "HOME" => out::note("the environment variable HOME is not UTF-8 and is not used"),
             Some(Err(_)) => {
-                let what = format!("reading the environment: the value of {name} is not UTF-8");
-                return Err(Failure::usage(what, format!("unset {name}, or set it to text")));
+                let what = format!("the value of the environment variable {name} is not UTF-8");
+                return Err(Failure::usage(what, format!("unset {name}, or set it to UTF-8 text")));
             }
             None => {}
         }
@@ -187,8 +241,8 @@ fn environment() -> Result<Env, Failure> {
     Ok(env)
 }
 
-fn looked(plan: &Plan) -> Vec<DiscoveryResult> {
-    let looked_for = plan.looked_for().into_iter();
+fn discovery(plan: &Plan) -> Vec<DiscoveryResult> {
+    let looked_for = plan.searches().into_iter();
     looked_for
         .map(|(what, found, tried)| DiscoveryResult {
             what,
@@ -201,23 +255,23 @@ fn looked(plan: &Plan) -> Vec<DiscoveryResult> {
         .collect()
 }
 
-/// What this process runs with, as `doctor` shows it.
+/// The scheduling priority of this process, for `doctor`.
 fn priority(guest: &ProcessPriority) -> DiscoveryResult {
     let one = |(place, value): (&str, &std::io::Result<i32>)| {
         let answer = value.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         DiscoveryAttempt { place: place.into(), answer: answer.into(), taken: value.is_ok() }
     };
-    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.tried().map(one).to_vec() }
+    DiscoveryResult { what: "priority", found: guest.text().map(Into::into), tried: guest.results().map(one).to_vec() }
 }
 
-/// One screen that says what was looked for.
-fn nothing_here(looked: &[DiscoveryResult]) -> Failure {
-    let mut what = String::from("looking for a Kubernetes node: nothing of one was found here");
+/// The failure on a machine without a node, with what was searched.
+fn no_node(looked: &[DiscoveryResult]) -> Failure {
+    let mut what = String::from("no Kubernetes node found on this machine");
     for looked in looked {
         what.push_str(&format!("\n  {}:", looked.what));
         for tried in &looked.tried {
             what.push_str(&format!("\n    {}: {}", tried.place.one_line(), tried.answer.one_line()));
         }
     }
-    Failure::unseen(what, "on a node as root; kpodtrace demo needs no node; kpodtrace doctor tells the same")
+    Failure::unseen(what, "run on a node as root; kpodtrace demo needs no node")
 }

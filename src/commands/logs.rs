@@ -36,7 +36,7 @@ pub(super) fn run(input: &Input, args: &LogsArgs) -> Result<Outcome, Failure> {
     let (request, choice) = asked(&moment, args)?;
     // The log alone is read from here on: the sources end when nobody receives.
     let logs = observed.logs;
-    drop(observed.live);
+    drop(observed.model);
     let log = logs.open(request.clone());
     Log { args, request, choice }.print(|| log.take(), || OpenLog::older(&log))
 }

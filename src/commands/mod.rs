@@ -1,5 +1,4 @@
-//! Owns the run of one command: input to output to exit code, and the words of a failure.
-//! It must not know what a pod is: the subcommands glue the input to what prints it.
+//! Runs one command: arguments to input, output and exit code. One module per subcommand.
 
 mod config;
 mod demo;
@@ -18,6 +17,8 @@ mod pods;
 mod progress;
 mod record;
 mod runbook;
+mod screen;
+mod session;
 mod trusted;
 mod watch;
 
@@ -27,24 +28,24 @@ use clap::Parser;
 
 pub use fail::Failure;
 
-use crate::cli::{Cli, Command, ScreenArgs};
+use crate::cli::{Cli, CliCommand, ScreenArgs};
 use crate::observe::guard;
 
-/// The manual page, which the tests make from the flags and the keys.
+/// The man page, which tests/manual.rs generates from flags and keys.
 const MANUAL: &str = include_str!("../../docs/kpodtrace.1");
 
-/// What a command ends with.
+/// Result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done; with `--exit-code`, and nothing wrong.
+    /// Success; with `--exit-code`, no problems.
     Done,
-    /// Problems found, and `--exit-code` asked for them.
+    /// Problems found, with `--exit-code`.
     Problems,
-    /// What was asked for could not be told.
+    /// No data available.
     Unknown,
 }
 
-/// Parses the arguments, runs the command, and says how it went.
+/// Parses the arguments, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
     if let Some(code) = guard::exec_if_requested() {
         return code;
@@ -52,13 +53,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Nobody may be there to read it, as in `kpodtrace --help | head`.
+            // The pipe can be closed, as in `kpodtrace --help | head`.
             _ = error.print();
             return ExitCode::from(if error.use_stderr() { fail::USAGE } else { 0 });
         }
     };
     let outcome = run(&cli);
-    // The sources' threads are left behind; what they started is not.
+    // Threads of the sources are abandoned; the processes that they started are killed.
     guard::kill_all();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -74,24 +75,26 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Outcome, Failure> {
-    let look = &cli.screen.look;
+    let display = &cli.screen.display;
     match &cli.command {
-        Some(Command::Demo(args)) => demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.look.or(look)),
-        Some(Command::Config(args)) => config::run(&args.or(look)),
-        None => demo::screen(&cli.input, &cli.screen),
+        Some(CliCommand::Demo(args)) => {
+            demo::run(&cli.input, args.speed.or(cli.screen.speed), &args.display.or(display))
+        }
+        Some(CliCommand::Config(args)) => config::run(&args.or(display)),
+        None => screen::run(&cli.input, &cli.screen),
         Some(_) if cli.screen != ScreenArgs::default() => Err(Failure::usage(
-            "flags of the screen before a command: they are for the screen",
+            "flags of the screen do not apply to this command",
             "kpodtrace --from PATH --speed 4, or kpodtrace demo --ascii",
         )),
-        Some(Command::Pods(args)) => pods::run(&cli.input, args),
-        Some(Command::Pleg(args)) => pleg::run(&cli.input, args),
-        Some(Command::Node(args)) => node::run(&cli.input, args),
-        Some(Command::Events(args)) => events::run(&cli.input, args),
-        Some(Command::Doctor(args)) => doctor::run(&cli.input, args),
-        Some(Command::Record(args)) => record::run(&cli.input, args),
-        Some(Command::Explain(args)) => explain::run(&cli.input, args),
-        Some(Command::Logs(args)) => logs::run(&cli.input, args),
-        Some(Command::Runbook(args)) => runbook::run(args),
-        Some(Command::Man) => out::text(MANUAL).map(|()| Outcome::Done),
+        Some(CliCommand::Pods(args)) => pods::run(&cli.input, args),
+        Some(CliCommand::Pleg(args)) => pleg::run(&cli.input, args),
+        Some(CliCommand::Node(args)) => node::run(&cli.input, args),
+        Some(CliCommand::Events(args)) => events::run(&cli.input, args),
+        Some(CliCommand::Doctor(args)) => doctor::run(&cli.input, args),
+        Some(CliCommand::Record(args)) => record::run(&cli.input, args),
+        Some(CliCommand::Explain(args)) => explain::run(&cli.input, args),
+        Some(CliCommand::Logs(args)) => logs::run(&cli.input, args),
+        Some(CliCommand::Runbook(args)) => runbook::run(args),
+        Some(CliCommand::Man) => out::text(MANUAL).map(|()| Outcome::Done),
     }
 }

@@ -1,5 +1,4 @@
-//! Owns standard output and standard error.
-//! It must not panic when nobody reads them.
+//! Writes to standard output and standard error, without a panic when a pipe is closed.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -15,7 +14,7 @@ pub fn text(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|why| Failure::output(&why))
 }
 
-/// Writes a document to standard output.
+/// Writes a document to standard output, indented.
 pub fn json(document: &impl Serialize) -> Result<(), Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer_pretty(&mut out, document)
@@ -31,23 +30,23 @@ pub fn json_line(document: &impl Serialize) -> Result<(), Failure> {
     text(&format!("{line}\n"))
 }
 
-/// Says something beside the output.
+/// Prints `note: …` to standard error.
 pub fn note(text: &str) {
     error(&format!("note: {text}"));
 }
 
-/// A line on standard error; there is no place left to say that this failed.
+/// Prints a line to standard error. A failure to do so is ignored.
 pub fn error(text: &str) {
-    // It may name a path or an answer of a server.
+    // Paths and server responses can hold control sequences.
     _ = writeln!(io::stderr().lock(), "{}", Text::new(text));
 }
 
-/// Width of the terminal that standard output is, if it is one.
+/// Width of standard output in columns; none if it is not a terminal.
 pub fn width() -> Option<usize> {
     columns(io::stdout())
 }
 
-/// Width of the terminal that a stream is, if it is one.
+/// Width of a stream in columns; none if it is not a terminal.
 pub fn columns(stream: impl IsTerminal + AsFd) -> Option<usize> {
     let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(&stream).ok()).flatten()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)

@@ -1,9 +1,8 @@
-//! Owns `kpodtrace pleg`.
-//! It must not decide what is a problem: the verdict says it.
+//! `kpodtrace pleg`: the exit code follows from the verdict of `view`.
 
-use super::watch::Look;
+use super::watch::WatchedView;
 use super::{Failure, Outcome, input, out};
-use crate::cli::{Input, PlegArgs, PlegFormat};
+use crate::cli::{Input, PlegArgs, ReportFormat};
 use crate::report::{PlegLines, pleg_json, pleg_text};
 
 pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
@@ -12,8 +11,8 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     }
     let moment = input::moment(input)?;
     match args.output {
-        PlegFormat::Json => out::json(&pleg_json(&moment))?,
-        PlegFormat::Text => out::text(&pleg_text(&moment))?,
+        ReportFormat::Json => out::json(&pleg_json(&moment))?,
+        ReportFormat::Text => out::text(&pleg_text(&moment))?,
     }
     Ok(match moment.pleg().verdict(moment.now) {
         _ if !args.exit_code => Outcome::Done,
@@ -23,15 +22,15 @@ pub(super) fn run(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     })
 }
 
-/// The report once, then a line for each news; as JSON the report each time.
+/// Prints the report, then a line for each change; as JSON the whole report each time.
 fn watch(input: &Input, args: &PlegArgs) -> Result<Outcome, Failure> {
     let (mut lines, mut first) = (PlegLines::default(), true);
-    super::watch::watch(input, |Look { moment, past, .. }| {
+    super::watch::watch(input, |WatchedView { moment, past, .. }| {
         if lines.needs_line(moment) {
             match args.output {
-                PlegFormat::Json => out::json_line(&pleg_json(moment))?,
-                PlegFormat::Text => {
-                    // The begin of an input is not what anybody wants a report of.
+                ReportFormat::Json => out::json_line(&pleg_json(moment))?,
+                ReportFormat::Text => {
+                    // For a recording only the changes are printed.
                     if std::mem::take(&mut first) && !past {
                         out::text(&format!("{}\n", pleg_text(moment)))?;
                     }

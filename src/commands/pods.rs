@@ -1,7 +1,6 @@
-//! Owns `kpodtrace pods`.
-//! It must not decide what is a problem: the rows say it.
+//! `kpodtrace pods`: filters, sorts and prints the rows of `view`.
 
-use super::watch::Look;
+use super::watch::WatchedView;
 use super::{Failure, Outcome, input, out};
 use crate::cli::{Input, PodsArgs, PodsFormat};
 use crate::report::{NoteChanges, PodLines, TableDetail, node_change, notes, pod_change, pods_json, pods_table, shown};
@@ -29,7 +28,7 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
         format => {
             out::text(&pods_table(&moment, &rows, detail(format), out::width()))?;
             if rows.is_empty() {
-                none(args, &moment);
+                note_no_pods(args, &moment);
             }
             notes(&moment).iter().for_each(|text| out::note(text));
         }
@@ -37,12 +36,12 @@ pub(super) fn run(input: &Input, args: &PodsArgs) -> Result<Outcome, Failure> {
     Ok(if args.exit_code && problems { Outcome::Problems } else { Outcome::Done })
 }
 
-/// The table once, then what changes: pods on standard output, alarms and sources beside it.
+/// Prints the table, then changes: pods to standard output, alarms and sources to standard error.
 fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Failure> {
     let (mut changes, mut news) = (RowChanges::new(filter), NoteChanges::new(input.from.is_none()));
     let mut lines = PodLines::new(detail(args.output), out::width());
     let mut first = true;
-    super::watch::watch(input, |Look { moment, past, .. }| {
+    super::watch::watch(input, |WatchedView { moment, past, .. }| {
         let (pods, notes) = (changes.update(moment), news.update(moment));
         if args.output == PodsFormat::Json {
             if first || !notes.is_empty() {
@@ -51,7 +50,7 @@ fn watch(input: &Input, args: &PodsArgs, filter: Filter) -> Result<Outcome, Fail
             pods.iter().try_for_each(|change| out::json_line(&pod_change(moment, change)))?;
         } else {
             if first && pods.is_empty() && !past {
-                none(args, moment);
+                note_no_pods(args, moment);
             }
             out::text(&lines.lines(pods, moment.now, past))?;
             let time = |text: &String| if past { format!("{} {text}", clock(moment.now)) } else { text.clone() };
@@ -66,8 +65,8 @@ fn detail(format: PodsFormat) -> TableDetail {
     if format == PodsFormat::Wide { TableDetail::Wide } else { TableDetail::Table }
 }
 
-/// An empty table says nothing.
-fn none(args: &PodsArgs, moment: &NodeView) {
+/// Explains an empty table.
+fn note_no_pods(args: &PodsArgs, moment: &NodeView) {
     let failing = if args.failing { " failing or slow" } else { "" };
     let place = args.namespace.as_ref().map(|ns| format!(" in namespace {ns}")).unwrap_or_default();
     let words = args.filter.as_ref().map(|words| format!(" that match {words:?}")).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Owns the line that says what is waited for: the reading of a large input, the first answers of a node.
-//! It must not be seen where nobody waits at a terminal, nor for what takes no time.
+//! The status line on a terminal: the progress of reading a large input, or the sources that a command waits for.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -12,74 +11,74 @@ use super::out;
 use crate::text::Text;
 use crate::view::bytes;
 
-/// Before that nobody wonders.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the line is written again.
-const EVERY: Duration = Duration::from_millis(250);
+/// Shorter work has no status line.
+const DELAY: Duration = Duration::from_millis(500);
+/// Time between two updates of the line.
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// A line on the terminal that is written again and again, and gone when it is dropped.
+/// A line on the terminal that is updated in place and cleared on drop.
 pub struct StatusLine {
     is_terminal: bool,
-    told: bool,
+    is_shown: bool,
 }
 
 impl StatusLine {
-    /// Nothing is said yet.
+    /// A line that is not shown yet.
     pub fn new() -> Self {
-        Self { is_terminal: io::stderr().is_terminal(), told: false }
+        Self { is_terminal: io::stderr().is_terminal(), is_shown: false }
     }
 
-    /// How long to wait before it says something, of what has already taken that long.
-    pub fn next(&self, since: Duration) -> Duration {
-        match (self.is_terminal, self.told) {
+    /// Time until the next update of a line for work that started `since` ago.
+    pub fn next_update(&self, since: Duration) -> Duration {
+        match (self.is_terminal, self.is_shown) {
             (false, _) => Duration::MAX,
-            (true, false) => PATIENCE.saturating_sub(since),
-            (true, true) => EVERY,
+            (true, false) => DELAY.saturating_sub(since),
+            (true, true) => INTERVAL,
         }
     }
 
-    /// Says it; it is no output: nobody misses it.
-    pub fn say(&mut self, text: &str) {
+    /// Shows the text, on a terminal only. Errors are ignored: the line is not part of the output.
+    pub fn show(&mut self, text: &str) {
         if self.is_terminal {
             let room = out::columns(io::stderr()).unwrap_or(80).saturating_sub(1);
             let text: String = text.chars().take(room).collect();
             _ = write!(io::stderr().lock(), "\r\x1b[K{text}");
-            self.told = true;
+            self.is_shown = true;
         }
     }
 }
 
 impl Drop for StatusLine {
     fn drop(&mut self) {
-        if self.told {
+        if self.is_shown {
             _ = write!(io::stderr().lock(), "\r\x1b[K");
         }
     }
 }
 
-/// Told until it is dropped.
+/// Shows the progress of reading a file until it is dropped.
 pub struct Progress {
     end: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Begins to tell of reading `path`.
-    pub fn of(path: &Path) -> Self {
+    /// Starts to show the progress of reading `path`.
+    pub fn new(path: &Path) -> Self {
         if !io::stderr().is_terminal() {
             return Self { end: None };
         }
         let name = Text::new(&path.display().to_string()).one_line().into_owned();
         let size = fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
-        let (end, ended) = channel();
-        let begun = (Instant::now(), read_so_far());
-        let tell = move || {
-            let mut told = StatusLine::new();
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(told.next(begun.0.elapsed())) {
-                let (read, seconds) = (read_so_far().saturating_sub(begun.1), begun.0.elapsed().as_secs());
-                told.say(&line(&name, read, size, seconds));
+        let (end, dropped) = channel();
+        let start = (Instant::now(), bytes_read());
+        let update = move || {
+            let mut status = StatusLine::new();
+            while let Err(RecvTimeoutError::Timeout) = dropped.recv_timeout(status.next_update(start.0.elapsed())) {
+                let (read, seconds) = (bytes_read().saturating_sub(start.1), start.0.elapsed().as_secs());
+                status.show(&line(&name, read, size, seconds));
             }
         };
-        let thread = thread::Builder::new().name("progress".into()).spawn(tell);
+        let thread = thread::Builder::new().name("progress".into()).spawn(update);
         Self { end: thread.ok().map(|thread| (end, thread)) }
     }
 }
@@ -88,7 +87,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((end, thread)) = self.end.take() {
             drop(end);
-            // Joined, so that the line is gone before anything else is written.
+            // Joined, so that the line is cleared before other output.
             _ = thread.join();
         }
     }
@@ -101,8 +100,8 @@ fn line(name: &str, read: u64, size: Option<u64>, seconds: u64) -> String {
     }
 }
 
-/// Bytes that this process has read so far, as the kernel counts them.
-fn read_so_far() -> u64 {
+/// Bytes that this process has read so far (`rchar` in `/proc/self/io`).
+fn bytes_read() -> u64 {
     let counts = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let count = counts.lines().find_map(|line| line.strip_prefix("rchar: "));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
@@ -113,16 +112,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_told_only_where_the_whole_is_known() {
+    fn a_percentage_is_shown_only_with_a_known_size() {
         assert_eq!(line("x", 50, Some(200), 3), "reading x: 25% of 200B, 3s");
         assert_eq!(line("x", 2048, None, 1), "reading x: 2.0KiB, 1s");
-        assert_eq!(line("x", 300, Some(200), 1), "reading x: 300B, 1s", "what is packed is read more than once");
+        assert_eq!(line("x", 300, Some(200), 1), "reading x: 300B, 1s", "compressed input is read more than once");
     }
 
     #[test]
-    fn the_kernel_counts_what_is_read() {
-        let before = read_so_far();
+    fn the_kernel_counts_bytes_read() {
+        let before = bytes_read();
         fs::read_to_string("/proc/self/status").unwrap();
-        assert!(read_so_far() > before);
+        assert!(bytes_read() > before);
     }
 }

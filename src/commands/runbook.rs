@@ -1,5 +1,4 @@
-//! Owns `kpodtrace runbook`.
-//! It must not know what makes a rule a good one: the runbook says so.
+//! `kpodtrace runbook check`, and the runbook with the files of `--runbook` and /etc/kpodtrace/runbook.d.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,17 +7,19 @@ use super::{Failure, Outcome, out, trusted};
 use crate::cli::{Input, RunbookAction, RunbookArgs};
 use crate::runbook::{Runbook, TEAM_DIR};
 
-/// The runbook with a team's own rules; none where there are none and the embedded one is all.
+/// The runbook with additional files; none if there are none.
 ///
-/// What stands in [`TEAM_DIR`] and is wrong is told and left out: nobody is there at night to mend it. What was asked for
-/// must be right.
+/// An error in [`TEAM_DIR`] is a note and the folder is ignored, so that it does not block an incident. An error in a
+/// folder given with `--runbook` fails the command.
 pub(super) fn own(input: &Input) -> Result<Option<Arc<Runbook>>, Failure> {
     let mut dirs = input.runbook.clone();
     let team = Path::new(TEAM_DIR);
-    if team.is_dir() && trusted::is_believed_folder(team) {
+    if team.is_dir() && trusted::is_trusted_folder(team) {
         match Runbook::only(team) {
             Ok(_) => dirs.insert(0, team.to_owned()),
-            Err(error) => out::note(&format!("{TEAM_DIR} is left out: {error}; kpodtrace runbook check {TEAM_DIR}")),
+            Err(error) => {
+                out::note(&format!("{TEAM_DIR} is ignored: {error}; check it with: kpodtrace runbook check {TEAM_DIR}"))
+            }
         }
     }
     if dirs.is_empty() {
@@ -33,12 +34,16 @@ pub(super) fn run(args: &RunbookArgs) -> Result<Outcome, Failure> {
         Some(dir) => (Runbook::only(dir)?, dir.display().to_string()),
         None => (Runbook::with(&[])?, "the embedded runbook".to_owned()),
     };
-    let wrong = book.check();
-    if wrong.is_empty() {
+    if book.causes().next().is_none() {
+        out::text(&format!("no runbook files (*.toml) found in {what}\n"))?;
+        return Ok(Outcome::Problems);
+    }
+    let errors = book.check();
+    if errors.is_empty() {
         let (causes, rules) = (book.causes().count(), book.rules().len());
-        out::text(&format!("{what}: {causes} entries, {rules} rules, all well\n"))?;
+        out::text(&format!("{what}: {causes} entries, {rules} rules, no errors\n"))?;
         return Ok(Outcome::Done);
     }
-    out::text(&(wrong.join("\n") + "\n"))?;
+    out::text(&(errors.join("\n") + "\n"))?;
     Ok(Outcome::Problems)
 }

@@ -1,116 +1,85 @@
-//! Owns `--watch`: one moment after another, until somebody has seen enough or the input ends.
-//! It must not look again where nothing can have changed: it waits for the model and for the next deadline.
+//! `--watch`: a view after each change, until a signal, the end of the input, or the reader of the output closes it.
 
 use std::io;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::time::TimeDelta;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{Failure, Outcome, input, live, out, runbook};
+use super::session::NodeSession;
+use super::{Failure, Outcome, live, out, runbook};
 use crate::cli::Input;
 use crate::observation::Time;
 use crate::observe::guard;
 use crate::report::DiscoveryResult;
-use crate::session::Session;
 use crate::view::NodeView;
 
-/// Changes that come within this time are told together, so that a burst costs one moment.
-const TOGETHER: Duration = Duration::from_millis(100);
-/// Longest time without a look: the wall clock, by which deadlines are kept, may have been set.
-const LONGEST: Duration = Duration::from_secs(60);
-/// How long the loop may take to end; it may hang in a write that nobody reads, or be
-/// at work on a moment.
-const LAST_RESORT: Duration = Duration::from_millis(100);
+/// Changes within this time are combined, so that a burst costs one view.
+const WINDOW: Duration = Duration::from_millis(100);
+/// How long the loop can take to end: it can be blocked in a write, or computing a view.
+const MAX_SHUTDOWN: Duration = Duration::from_millis(100);
 
-/// A moment to be told of.
-pub struct Look<'a> {
-    /// How the node was found; empty for an input.
+/// A view that is to be printed.
+pub struct WatchedView<'a> {
+    /// What was searched for the sources; empty for an input.
     pub looked: &'a [DiscoveryResult],
-    /// The moment.
+    /// The view.
     pub moment: &'a NodeView,
-    /// It is of an input and not of now, so that its time must be told.
+    /// It is of an input: its time must be printed.
     pub past: bool,
 }
 
-/// Hands one moment after another to `show`, which gives the time at which it wants another one whatever changes.
-pub fn watch(input: &Input, show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>) -> Result<Outcome, Failure> {
+/// Passes one view after another to `show`, which returns the time at which it needs the next one even without a change. An input
+/// is played from `--at` or its start, without waiting.
+pub fn watch(
+    input: &Input,
+    mut show: impl FnMut(WatchedView<'_>) -> Result<Option<Time>, Failure>,
+) -> Result<Outcome, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     listen(&stop).map_err(|why| Failure::unseen(format!("waiting for signals: {why}"), ""))?;
-    match &input.from {
-        Some(_) => played(input, &stop, show)?,
-        None => observed(input, &stop, show)?,
+    let mut session = NodeSession::open(input, runbook::own(input)?)?;
+    match &mut session {
+        NodeSession::Recorded(recorded) if input.at.is_none() => recorded.rewind()?,
+        NodeSession::Recorded(_) => {}
+        NodeSession::Live(live) => {
+            let moment = live.moment();
+            if !live::sees_pods(&moment) {
+                // A source can come up later.
+                out::note(&format!("{}; waiting", live::blind(&moment)));
+            }
+        }
+    }
+    while !stop.load(Ordering::Acquire) {
+        let moment = session.moment();
+        let past = session.is_recorded();
+        let wanted = show(WatchedView { looked: &session.discovery(), moment: &moment, past })?;
+        if session.is_over() {
+            break;
+        }
+        session.advance_to_change(wanted, WINDOW)?;
     }
     Ok(Outcome::Done)
 }
 
-/// This node, until a signal comes or nobody reads any more.
-fn observed(
-    input: &Input,
-    stop: &AtomicBool,
-    mut show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>,
-) -> Result<(), Failure> {
-    let mut observed = live::observe(input, runbook::own(input)?)?;
-    let moment = observed.moment();
-    if !live::sees_pods(&moment) {
-        // Something may come up later: that is what is waited for.
-        out::note(&format!("{}; waiting", live::blind(&moment)));
-    }
-    while !stop.load(Ordering::Acquire) {
-        let shown = Instant::now();
-        let moment = observed.moment();
-        let wanted = show(Look { looked: &observed.looked(), moment: &moment, past: false })?;
-        let next = [wanted, moment.next_change()].into_iter().flatten().min();
-        let wait = next.map_or(LONGEST, |at| (at - Time::now()).to_duration() + Duration::from_millis(1));
-        if observed.live.wait(wait.min(LONGEST))? {
-            thread::sleep(TOGETHER.saturating_sub(shown.elapsed()));
-            observed.live.pass()?;
-        }
-    }
-    Ok(())
-}
-
-/// An input from the moment asked for, or its begin, to its end: without waiting, for it is over.
-fn played(
-    input: &Input,
-    stop: &AtomicBool,
-    mut show: impl FnMut(Look<'_>) -> Result<Option<Time>, Failure>,
-) -> Result<(), Failure> {
-    let mut session: Session = input::open(input)?;
-    if input.at.is_none() {
-        session.rewind()?;
-    }
-    while !stop.load(Ordering::Acquire) {
-        let moment = session.moment();
-        let wanted = show(Look { looked: &[], moment: &moment, past: true })?;
-        if session.is_over() {
-            break;
-        }
-        session.step(wanted.map(|at| at + TimeDelta::milliseconds(1)), TOGETHER)?;
-    }
-    Ok(())
-}
-
-/// Sets `stop` and wakes this thread on a signal, and when nobody reads standard output any more.
+/// Sets `stop` and wakes this thread on a signal, and when the reader of standard output closes it.
 fn listen(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let (told, main) = (Arc::clone(stop), thread::current());
+    let (stopped, main) = (Arc::clone(stop), thread::current());
     spawn("signals", move || {
         if signals.forever().next().is_some() {
-            end(&told, &main);
+            end(&stopped, &main);
         }
     })?;
-    let (told, main) = (Arc::clone(stop), thread::current());
+    let (stopped, main) = (Arc::clone(stop), thread::current());
     spawn("reader", move || {
-        if reader_is_gone() {
-            end(&told, &main);
+        if is_output_closed() {
+            end(&stopped, &main);
         }
     })
 }
@@ -122,13 +91,13 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 fn end(stop: &AtomicBool, main: &Thread) {
     stop.store(true, Ordering::Release);
     main.unpark();
-    thread::sleep(LAST_RESORT);
+    thread::sleep(MAX_SHUTDOWN);
     guard::kill_all();
     process::exit(0);
 }
 
-/// Waits until the other end of standard output is closed; false when that cannot be known.
-fn reader_is_gone() -> bool {
+/// Waits until the reader of standard output closes it. False if that cannot be detected.
+fn is_output_closed() -> bool {
     let stdout = io::stdout();
     loop {
         let mut fds = [PollFd::new(&stdout, PollFlags::empty())];

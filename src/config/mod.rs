@@ -1,5 +1,5 @@
-//! Owns the screen's configuration: what it can hold, which file or flag goes before which, and where each value came from.
-//! It must not hold a credential, nor change what a command prints: scripts do not depend on somebody's file.
+//! The screen's configuration: values, their precedence (flag, user file, system file, default) and their origin. Commands
+//! that print do not read it, so that scripts do not depend on a user's file.
 
 mod parse;
 mod print;
@@ -18,15 +18,15 @@ use crate::named_file;
 use crate::tui::{Action, ColorScheme, KeyPress, Keymap, Options};
 use crate::view::{Column, Filter, Sort};
 
-/// For everybody on the node.
-const SYSTEM: &str = "/etc/kpodtrace/config.toml";
-/// Below the user's folder of configurations.
-const OWN: &str = "kpodtrace/config.toml";
+/// Configuration for all users of the node.
+const SYSTEM_FILE: &str = "/etc/kpodtrace/config.toml";
+/// The user's file, relative to `$XDG_CONFIG_HOME` or `~/.config`.
+const USER_FILE: &str = "kpodtrace/config.toml";
 
 /// Why a configuration was refused.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// The file holds what it must not.
+    /// The file has an invalid value, an unknown name or invalid TOML.
     #[error("{file}:{line}: {reason}")]
     Refused {
         /// The file.
@@ -36,7 +36,7 @@ pub enum ConfigError {
         /// What is wrong there.
         reason: String,
     },
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("{file}: {why}")]
     Unreadable {
         /// The file.
@@ -44,7 +44,7 @@ pub enum ConfigError {
         /// Why.
         why: io::Error,
     },
-    /// A flag was given what it does not take.
+    /// A flag has an invalid value.
     #[error("--{flag}: {reason}")]
     Flag {
         /// Its name.
@@ -54,15 +54,15 @@ pub enum ConfigError {
     },
 }
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The program.
+    /// The program's default.
     #[default]
     Default,
-    /// A line of a file.
+    /// A file and a line, from 1.
     File(String, usize),
-    /// The command line.
+    /// A flag, without its dashes.
     Flag(&'static str),
 }
 
@@ -76,16 +76,16 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set<T> {
+pub struct ConfigValue<T> {
     /// The value.
     pub value: T,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-impl<T> From<T> for Set<T> {
+impl<T> From<T> for ConfigValue<T> {
     fn from(value: T) -> Self {
         Self { value, origin: Origin::Default }
     }
@@ -94,26 +94,26 @@ impl<T> From<T> for Set<T> {
 /// The configuration in effect.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Colours.
-    pub theme: Set<ColorScheme>,
-    /// ASCII alone.
-    pub ascii: Set<bool>,
-    /// Take the mouse.
-    pub mouse: Set<bool>,
-    /// Frames a second, at most.
-    pub frames: Set<u8>,
+    /// Colour theme.
+    pub theme: ConfigValue<ColorScheme>,
+    /// Use ASCII characters only.
+    pub ascii: ConfigValue<bool>,
+    /// Handle mouse events.
+    pub mouse: ConfigValue<bool>,
+    /// Maximum frames per second, 1 to 10.
+    pub frames: ConfigValue<u8>,
     /// Columns of the table, from left to right.
-    pub columns: Set<Vec<Column>>,
-    /// Order of the table.
-    pub sort: Set<Sort>,
-    /// Filter of the table.
-    pub filter: Set<String>,
-    /// Only what is failing or slow.
-    pub failing: Set<bool>,
+    pub columns: ConfigValue<Vec<Column>>,
+    /// Sort order of the table.
+    pub sort: ConfigValue<Sort>,
+    /// Filter of the table, as typed after `/`.
+    pub filter: ConfigValue<String>,
+    /// Show only failing or slow pods.
+    pub failing: ConfigValue<bool>,
     /// Keys of every action that can be bound.
-    pub keys: Vec<(Action, Set<Vec<KeyPress>>)>,
-    /// Files that this user may not read, and which say nothing therefore.
-    pub closed: Vec<String>,
+    pub keys: Vec<(Action, ConfigValue<Vec<KeyPress>>)>,
+    /// Files that were ignored because this user has no permission to read them.
+    pub unreadable: Vec<String>,
 }
 
 impl Default for Config {
@@ -130,21 +130,20 @@ impl Default for Config {
             filter: options.filter.words.into(),
             failing: options.filter.failing.into(),
             keys: Keymap::actions().into_iter().map(keys).collect(),
-            closed: Vec::new(),
+            unreadable: Vec::new(),
         }
     }
 }
 
-/// Longest file of configuration, bytes.
+/// Maximum size of a configuration file, bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 impl Config {
-    /// What the files say, the first before the others; a file that is not there says nothing. One that this user may not
-    /// read is none of his: `sudo -u` and `su` leave another one's HOME in place, and a node that is sick is no place to
-    /// be refused for that.
+    /// Reads the files; earlier ones override later ones. A missing file is skipped. A file without read permission is
+    /// skipped with a note: `sudo -u` and `su` keep the HOME of another user.
     ///
     /// # Errors
-    /// When a file breaks off in reading or holds what it must not.
+    /// If a file cannot be read for another reason, or is invalid.
     pub fn read(files: &[PathBuf]) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for path in files.iter().rev() {
@@ -152,18 +151,18 @@ impl Config {
             match named_file::text(path, MAX_FILE) {
                 Ok(content) => config.take(&file, &content)?,
                 Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => config.closed.push(file),
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => config.unreadable.push(file),
                 Err(why) => return Err(ConfigError::Unreadable { file, why }),
             }
         }
         Ok(config)
     }
 
-    /// The same, with what the command line says.
+    /// Applies the flags.
     ///
     /// # Errors
-    /// When a flag was given what it does not take.
-    pub fn flags(mut self, given: &Flags<'_>) -> Result<Self, ConfigError> {
+    /// If a flag has an invalid value.
+    pub fn flags(mut self, given: &ConfigFlags<'_>) -> Result<Self, ConfigError> {
         let wrong = |flag| move |reason| ConfigError::Flag { flag, reason };
         if let Some(name) = given.theme {
             self.theme = flag(ColorScheme::parse(name).map_err(wrong("theme"))?, "theme");
@@ -190,7 +189,7 @@ impl Config {
         Ok(self)
     }
 
-    /// As the screen takes it.
+    /// The options of the screen.
     pub fn options(&self) -> Options {
         let mut keymap = Keymap::default();
         self.keys.iter().for_each(|(action, keys)| keymap.bind(*action, &keys.value));
@@ -207,10 +206,10 @@ impl Config {
     }
 }
 
-/// What the command line says.
+/// Values of the flags.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
-pub struct Flags<'a> {
+pub struct ConfigFlags<'a> {
     pub theme: Option<&'a str>,
     pub sort: Option<&'a str>,
     pub filter: Option<&'a str>,
@@ -219,13 +218,13 @@ pub struct Flags<'a> {
     pub no_mouse: bool,
 }
 
-fn flag<T>(value: T, name: &'static str) -> Set<T> {
-    Set { value, origin: Origin::Flag(name) }
+fn flag<T>(value: T, name: &'static str) -> ConfigValue<T> {
+    ConfigValue { value, origin: Origin::Flag(name) }
 }
 
-/// The user's own file, and everybody's, with what the environment says of the first.
+/// The user's file, then the system file. `var` reads an environment variable.
 pub fn files(var: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let absolute = |name: &str| var(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let own = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")));
-    own.map(|dir| dir.join(OWN)).into_iter().chain([Path::new(SYSTEM).to_owned()]).collect()
+    own.map(|dir| dir.join(USER_FILE)).into_iter().chain([Path::new(SYSTEM_FILE).to_owned()]).collect()
 }

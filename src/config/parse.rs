@@ -1,5 +1,4 @@
-//! Owns the shape of a configuration file, and what is said of a wrong one: file, line, reason.
-//! It must not let a mistake pass: a name that is not known is refused, not ignored.
+//! Parses a configuration file. An unknown name or invalid value is an error with file, line and reason.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,13 +6,13 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Config, ConfigError, Origin, Set};
+use super::{Config, ConfigError, ConfigValue, Origin};
 use crate::tui::{ColorScheme, KeyPress, Keymap};
 use crate::view::{Column, Filter, Sort};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ConfigFile {
     theme: Option<Spanned<String>>,
     ascii: Option<Spanned<bool>>,
     mouse: Option<Spanned<bool>>,
@@ -23,23 +22,23 @@ struct File {
     filter: Option<Spanned<String>>,
     failing: Option<Spanned<bool>>,
     #[serde(default)]
-    keys: BTreeMap<String, Spanned<Keys>>,
+    keys: BTreeMap<String, Spanned<KeyList>>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Keys {
+enum KeyList {
     One(String),
     Many(Vec<String>),
 }
 
-/// Where a value stands in its file.
-struct Place<'a> {
+/// A file and its content, to convert offsets to lines.
+struct FilePosition<'a> {
     file: &'a str,
     content: &'a str,
 }
 
-impl Place<'_> {
+impl FilePosition<'_> {
     fn line(&self, offset: usize) -> usize {
         self.content.get(..offset).map_or(1, |before| before.matches('\n').count() + 1)
     }
@@ -50,30 +49,30 @@ impl Place<'_> {
 
     fn set<T, U>(
         &self,
-        into: &mut Set<U>,
+        into: &mut ConfigValue<U>,
         from: Option<Spanned<T>>,
         read: impl FnOnce(T) -> Result<U, String>,
     ) -> Result<(), ConfigError> {
         let Some(from) = from else { return Ok(()) };
         let span = from.span();
         let value = read(from.into_inner()).map_err(|reason| self.refused(span.clone(), reason))?;
-        *into = Set { value, origin: Origin::File(self.file.to_owned(), self.line(span.start)) };
+        *into = ConfigValue { value, origin: Origin::File(self.file.to_owned(), self.line(span.start)) };
         Ok(())
     }
 }
 
 impl Config {
-    /// Takes over what a file says.
+    /// Applies the values of a file.
     pub(super) fn take(&mut self, file: &str, content: &str) -> Result<(), ConfigError> {
-        let place = Place { file, content };
-        let read: File = toml::from_str(content)
-            .map_err(|e| place.refused(e.span().unwrap_or(0..0), e.message().trim().replace('\n', "; ")))?;
-        place.set(&mut self.theme, read.theme, |name| ColorScheme::parse(&name))?;
-        place.set(&mut self.ascii, read.ascii, Ok)?;
-        place.set(&mut self.mouse, read.mouse, Ok)?;
-        place.set(&mut self.frames, read.frames, |n| match u8::try_from(n) {
+        let position = FilePosition { file, content };
+        let read: ConfigFile = toml::from_str(content)
+            .map_err(|e| position.refused(e.span().unwrap_or(0..0), e.message().trim().replace('\n', "; ")))?;
+        position.set(&mut self.theme, read.theme, |name| ColorScheme::parse(&name))?;
+        position.set(&mut self.ascii, read.ascii, Ok)?;
+        position.set(&mut self.mouse, read.mouse, Ok)?;
+        position.set(&mut self.frames, read.frames, |n| match u8::try_from(n) {
             Ok(frames @ 1..=10) => Ok(frames),
-            _ => Err(format!("{n} frames a second: 1 to 10 are possible")),
+            _ => Err(format!("frames = {n} is out of range; accepted: 1 to 10")),
         })?;
         if let Some(columns) = &read.columns {
             for (i, column) in columns.get_ref().iter().enumerate() {
@@ -81,35 +80,41 @@ impl Config {
                 let wrong = Column::parse(column.get_ref()).err();
                 let wrong = wrong.or_else(|| twice.then(|| format!("column {:?} twice", column.get_ref())));
                 if let Some(reason) = wrong {
-                    return Err(place.refused(column.span(), reason));
+                    return Err(position.refused(column.span(), reason));
                 }
             }
         }
-        place.set(&mut self.columns, read.columns, |names| match names.is_empty() {
+        position.set(&mut self.columns, read.columns, |names| match names.is_empty() {
             true => Err("no column at all".to_owned()),
             false => names.iter().map(|name| Column::parse(name.get_ref())).collect(),
         })?;
-        place.set(&mut self.sort, read.sort, |name| Sort::parse(&name))?;
-        place.set(&mut self.filter, read.filter, |words| {
+        position.set(&mut self.sort, read.sort, |name| Sort::parse(&name))?;
+        position.set(&mut self.filter, read.filter, |words| {
             let filter = Filter { words, ..Filter::default() };
             filter.problem().map_or(Ok(filter.words), Err)
         })?;
-        place.set(&mut self.failing, read.failing, Ok)?;
-        self.take_keys(&place, read.keys)
+        position.set(&mut self.failing, read.failing, Ok)?;
+        self.take_keys(&position, read.keys)
     }
 
-    fn take_keys(&mut self, place: &Place<'_>, keys: BTreeMap<String, Spanned<Keys>>) -> Result<(), ConfigError> {
+    fn take_keys(
+        &mut self,
+        position: &FilePosition<'_>,
+        keys: BTreeMap<String, Spanned<KeyList>>,
+    ) -> Result<(), ConfigError> {
         let mut last = 0..0;
         for (name, keys) in keys {
             let span = keys.span();
             let Some((_, into)) = self.keys.iter_mut().find(|(action, _)| action.name() == name) else {
                 let names: Vec<&str> = Keymap::actions().iter().map(|action| action.name()).collect();
-                return Err(place.refused(span, format!("no action {name:?}; they are {}", names.join(", "))));
+                return Err(
+                    position.refused(span, format!("unknown action {name:?} (available: {})", names.join(", ")))
+                );
             };
-            place.set(into, Some(keys), |keys| {
+            position.set(into, Some(keys), |keys| {
                 let keys = match keys {
-                    Keys::One(key) => vec![key],
-                    Keys::Many(keys) => keys,
+                    KeyList::One(key) => vec![key],
+                    KeyList::Many(keys) => keys,
                 };
                 let read = |key: &String| KeyPress::parse(key).ok_or_else(|| unknown_key(key));
                 keys.iter().map(read).collect()
@@ -120,22 +125,22 @@ impl Config {
         }
         match self.options().keymap.clash() {
             Some((key, one, other)) => {
-                // Told where it was brought about: at the last line that binds one of the two.
+                // The error names the last line that binds one of the two.
                 let bound = [one, other].into_iter().filter_map(|a| self.keys.iter().find(|(b, _)| *b == a));
                 let line = bound
                     .filter_map(|(_, set)| match &set.origin {
-                        Origin::File(file, line) if file == place.file => Some(*line),
+                        Origin::File(file, line) if file == position.file => Some(*line),
                         _ => None,
                     })
                     .max();
-                let line = line.unwrap_or_else(|| place.line(last.start));
+                let line = line.unwrap_or_else(|| position.line(last.start));
                 let reason = format!(
-                    "{} is bound to {} and to {}: bind the other one to another key, or to [] for none",
+                    "key {} is bound to both {} and {}; bind one of them to another key, or to [] for none",
                     key.name(),
                     one.name(),
                     other.name()
                 );
-                Err(ConfigError::Refused { file: place.file.to_owned(), line, reason })
+                Err(ConfigError::Refused { file: position.file.to_owned(), line, reason })
             }
             None => Ok(()),
         }
@@ -144,6 +149,6 @@ impl Config {
 
 fn unknown_key(key: &str) -> String {
     format!(
-        "{key:?} is no key: it is written as in \"x\", \"X\", \"Ctrl-X\", \"F5\", \"Enter\", \"PgDn\", \"Shift-Tab\", \"Space\""
+        "unknown key {key:?}; examples: \"x\", \"X\", \"Ctrl-X\", \"F5\", \"Enter\", \"PgDn\", \"Shift-Tab\", \"Space\""
     )
 }

@@ -1,12 +1,11 @@
-//! Owns the configuration as a file that is read back as the same, with where each value came from beside it.
-//! It must not leave a value out.
+//! Prints the configuration in effect as a complete, valid configuration file, with the origin of each value as a comment.
 
 use super::{Config, Origin};
 use crate::tui::{BINDINGS, ColorScheme};
 use crate::view::Column;
 
-/// Column at which it is told where a value came from, if the value is not longer.
-const BESIDE: usize = 48;
+/// Column of the comment with the origin, unless the value is longer.
+const COMMENT_COLUMN: usize = 48;
 
 /// The configuration as TOML.
 pub fn toml_text(config: &Config) -> String {
@@ -15,35 +14,35 @@ pub fn toml_text(config: &Config) -> String {
         if !about.is_empty() {
             out.push_str(&format!("# {about}\n"));
         }
-        out.push_str(&format!("{value:BESIDE$} # {}\n", quoted_origin(origin)));
+        out.push_str(&format!("{value:COMMENT_COLUMN$} # {}\n", quoted_origin(origin)));
     };
     let themes = ColorScheme::ALL.map(ColorScheme::name).join(", ");
     let columns = |columns: &[Column]| list(columns.iter().map(|c| c.name().to_owned()));
     line(format!("theme = {}", quoted(config.theme.value.name())), &config.theme.origin, &themes);
-    line(format!("ascii = {}", config.ascii.value), &config.ascii.origin, "ASCII alone, whatever the locale");
+    line(format!("ascii = {}", config.ascii.value), &config.ascii.origin, "use ASCII characters only, in every locale");
     line(format!("mouse = {}", config.mouse.value), &config.mouse.origin, "wheel, click, double click");
-    line(format!("frames = {}", config.frames.value), &config.frames.origin, "frames a second, at most: 1 to 10");
+    line(format!("frames = {}", config.frames.value), &config.frames.origin, "maximum frames per second: 1 to 10");
     line(
         format!("columns = {}", columns(&config.columns.value)),
         &config.columns.origin,
-        &format!("columns of the table, from left to right, of {}", Column::ALL.map(Column::name).join(", ")),
+        &format!("columns of the table, from left to right; available: {}", Column::ALL.map(Column::name).join(", ")),
     );
     line(
         format!("sort = {}", quoted(&config.sort.value.name())),
         &config.sort.origin,
-        "trouble or a column; with - before it the other way round",
+        "trouble (severity) or a column; a leading - reverses it",
     );
     line(
         format!("filter = {}", quoted(&config.filter.value)),
         &config.filter.origin,
-        "what / would be given at the begin",
+        "initial filter, as typed after /",
     );
-    line(format!("failing = {}", config.failing.value), &config.failing.origin, "only pods that are failing or slow");
-    out.push_str("\n# one key or several for an action, [] for none; Ctrl-C quits in any case\n[keys]\n");
+    line(format!("failing = {}", config.failing.value), &config.failing.origin, "start with only failing or slow pods");
+    out.push_str("\n# one or more keys per action, [] for none; Ctrl-C always quits\n[keys]\n");
     for (action, keys) in &config.keys {
         let about = BINDINGS.iter().find(|b| b.action == *action).map_or("", |b| b.long);
         let value = format!("{} = {}", action.name(), list(keys.value.iter().map(|key| key.name())));
-        out.push_str(&format!("{value:BESIDE$} # {} · {about}\n", quoted_origin(&keys.origin)));
+        out.push_str(&format!("{value:COMMENT_COLUMN$} # {} · {about}\n", quoted_origin(&keys.origin)));
     }
     out
 }
@@ -66,7 +65,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A path may be named anything: on one line it stays a comment.
+/// On one line, so that a path with a line break stays inside the comment.
 fn quoted_origin(origin: &Origin) -> String {
     crate::text::Text::new(&origin.to_string()).one_line().into_owned()
 }

@@ -102,7 +102,7 @@ impl Doctor<'_> {
             UNKNOWN
         };
         let evidence: Vec<Evidence> =
-            place.step(stage).map(|s| s.evidence.clone()).unwrap_or_default().into_iter().rev().take(3).collect();
+            place.progress(stage).map(|s| s.evidence.clone()).unwrap_or_default().into_iter().rev().take(3).collect();
         let finding = self.plain(cause, stage.name(), &vars(""), evidence);
         let holds_until = self.holds_until(placed, &signals);
         Diagnosis { findings: vec![Finding { next: place.next, ..finding }], signals, holds_until }

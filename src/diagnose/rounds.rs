@@ -192,7 +192,7 @@ mod tests {
         let before = round(&mut node);
         let event = json!({"metadata": {"name": "e", "uid": "e"}, "reason": "ProvisioningFailed",
             "involvedObject": {"kind": "PersistentVolumeClaim", "namespace": "n", "name": "data-s"}});
-        node.say(Source::ApiEvents, Fact::Event(serde_json::from_value(event).unwrap()));
+        node.report(Source::ApiEvents, Fact::Event(serde_json::from_value(event).unwrap()));
         let after = round(&mut node);
         let same = |uid: &str| Arc::ptr_eq(&before.pods[uid], &after.pods[uid]);
         assert!(same("r"), "the pod that is on its way past claims is not diagnosed again");
@@ -212,7 +212,7 @@ mod tests {
             node.at += crate::time::TimeDelta::milliseconds(after);
             let what = LogKind::Other { message: text.into() };
             let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-            node.say(Source::RuntimeLog, Fact::Log(Box::new(entry)));
+            node.report(Source::RuntimeLog, Fact::Log(Box::new(entry)));
             let (snapshot, now) = (node.snapshot(), node.at);
             let placed = rounds.placer.locate_all(&snapshot, now);
             assert_eq!(placed[0].position.stage, Stage::Image);

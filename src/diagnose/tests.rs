@@ -49,11 +49,11 @@ fn a_probe_of_the_run_before_a_boot_says_nothing_of_this_run() {
     node.list(Source::ApiEvents, vec![event("e", "Unhealthy", timeout, ago(5000))]);
     node.list(Source::ApiPods, vec![pod(status(running.clone(), true))]);
     assert_eq!(causes(&mut node), ["run.lost-state"], "what is left to say is why it was started again");
-    node.say(
+    node.report(
         Source::ApiEvents,
         event("f", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 404", at),
     );
-    node.say(Source::ApiPods, pod(status(running, false)));
+    node.report(Source::ApiPods, pod(status(running, false)));
     assert_eq!(causes(&mut node)[0], "probe.readiness-failing");
 }
 
@@ -69,7 +69,7 @@ fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
     let refused = "Failed to get status for pod: Get \"https://10.0.0.1:6443/api/v1/namespaces/n/pods/p\": dial tcp 10.0.0.1:6443: connect: connection refused";
     let what = LogKind::Other { message: refused.into() };
     let entry = LogEntry { at, severe: true, pod: "n/p".into(), uid: "u".into(), what };
-    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
     assert_eq!(causes(&mut node), ["run.app-completed"]);
 }
 
@@ -86,7 +86,7 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
     for n in [1, 2, 3, 4, 5, 6, 7, 8, 7, 8] {
         let what = LogKind::Output { container: "app".into(), line: format!("word {n}").into() };
         let entry = LogEntry { at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        node.report(Source::ContainerLog, Fact::Log(Box::new(entry)));
     }
     let (snapshot, now) = (node.snapshot(), node.at);
     let mut rounds = Rounds::default();
@@ -127,7 +127,7 @@ fn a_schedulers_log_is_taken_apart_as_its_event_is() {
         uid: "".into(),
         what: LogKind::Other { message: text.into() },
     };
-    node.say(Source::OtherLog, Fact::Log(Box::new(line)));
+    node.report(Source::OtherLog, Fact::Log(Box::new(line)));
     let doctor = Doctor { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
     let told: Vec<String> = doctor.named("n", "p").findings.iter().map(|f| f.cause.to_string()).collect();
     assert_eq!(told, ["sched.insufficient-cpu", "sched.untolerated-taint"]);

@@ -144,7 +144,7 @@ mod tests {
                 "spec": {"volumes": volumes, "containers": [{"name": "c"}]}, "status": {"phase": "Pending"}});
             let mut node = Node::new();
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            of_pod(&node.placed(), "c", "containerd", Time::UNIX_EPOCH).get("claim").cloned()
+            of_pod(&node.located(), "c", "containerd", Time::UNIX_EPOCH).get("claim").cloned()
         };
         assert_eq!(claim(&["data"]).as_deref(), Some("data"));
         assert_eq!(claim(&["data", "logs"]), None);
@@ -165,7 +165,7 @@ mod tests {
         let mut node = Node::new();
         node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
         node.list(Source::Cri, Vec::new());
-        let said = |node: &mut Node| held_by(&node.placed().facts).unwrap();
+        let said = |node: &mut Node| held_by(&node.located().facts).unwrap();
         assert_eq!(said(&mut node), "9f8e7d6c, which the runtime does not list: it is still being made");
         node.list(Source::Cri, vec![Fact::Container(serde_json::from_value(container).unwrap())]);
         assert_eq!(said(&mut node), "container c of attempt 1 (created, 9f8e7d6c)");

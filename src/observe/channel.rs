@@ -1,5 +1,4 @@
-//! Owns the way from the sources to whoever owns the model: it coalesces what waits, and bounds it in bytes.
-//! It must not look into an observation beyond what the queue needs.
+//! The channel from the sources to the model: it coalesces waiting observations and bounds them in bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,27 +7,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use crate::observation::{Budget, Fact, Observation, QUEUE_LOSSY_CAPACITY, Queue, Source};
 
-/// Observations that a source may have ahead of the observation_channel.
+/// Observations that the sources may have in the channel.
 pub const SOURCE_CHANNEL: usize = 256;
-/// Observations handed over and not yet applied.
+/// Observations that were handed over and not yet applied.
 pub const OBSERVATIONS_WAITING: usize = 64;
-/// Log lines that wait before a backlog is held up. What is on its way then still finds room: a channel full, and one line
-/// of each log.
+/// Waiting log lines from which on a backlog must wait. A full channel and one line of each log still fit then.
 const ROOM_FOR_BACKLOG: usize = QUEUE_LOSSY_CAPACITY / 2;
 
-/// Where sources put observations in. Clones share it.
+/// The sending side, for sources. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ObservationSender(SenderKind);
 
 #[derive(Clone, Debug)]
 enum SenderKind {
-    /// Into a observation_channel, which bounds what is on its way in bytes.
+    /// Into an [`ObservationChannel`], which bounds the bytes in flight.
     Metered { tx: mpsc::Sender<Metered>, bytes: Arc<Semaphore>, most: u64 },
-    /// Straight to whoever receives.
+    /// Directly to the receiver.
     Direct(mpsc::Sender<Observation>),
 }
 
-/// An observation on its way, and the bytes that it holds until it is handed over.
+/// An observation in flight, and its bytes until it is handed over.
 #[derive(Debug)]
 struct Metered {
     observation: Observation,
@@ -42,12 +40,12 @@ impl From<mpsc::Sender<Observation>> for ObservationSender {
 }
 
 impl ObservationSender {
-    /// Puts one in; waits while there is too much on its way. Nobody may listen any more: then the program is ending.
+    /// Sends one; waits while too many bytes are in flight. Does nothing when the receiver is gone: the program is exiting.
     pub(super) async fn send(&self, observation: Observation) {
         match &self.0 {
             SenderKind::Direct(tx) => _ = tx.send(observation).await,
             SenderKind::Metered { tx, bytes, most } => {
-                // One that is larger than all that may be on its way goes alone.
+                // An observation that is larger than the bound is sent alone.
                 let units = units(observation.fact.weight().min(*most));
                 let Ok(bytes) = Arc::clone(bytes).acquire_many_owned(units).await else { return };
                 _ = tx.send(Metered { observation, bytes }).await;
@@ -55,7 +53,7 @@ impl ObservationSender {
         }
     }
 
-    /// Ends when nobody listens any more.
+    /// Completes when the receiver is gone.
     pub(super) async fn closed(&self) {
         match &self.0 {
             SenderKind::Direct(tx) => tx.closed().await,
@@ -64,41 +62,41 @@ impl ObservationSender {
     }
 }
 
-/// Bytes as permits: one for each 64 begun.
+/// Permits for a number of bytes: one for each 64, rounded up.
 fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(64)).unwrap_or(u32::MAX)
 }
 
-/// The ends of a observation_channel: what sources send into, and what the owner of the model receives from.
+/// Both sides of the channel.
 #[derive(Debug)]
 pub struct ObservationChannel {
     /// For [`super::ObservationSink`]s.
     pub tx: ObservationSender,
     /// For the owner of the model.
     pub rx: mpsc::Receiver<Observation>,
-    /// Whether there is room for a backlog.
+    /// True while there is room for a backlog.
     pub room: watch::Receiver<bool>,
 }
 
-/// Makes the channels and the task between them; the task ends when either side is gone.
+/// Creates the channel and the task that runs it; the task completes when either side is gone.
 pub fn observation_channel() -> (ObservationChannel, impl Future<Output = ()> + Send) {
     observation_channel_within(Budget::default())
 }
 
-/// The same with what a budget lets be on its way.
+/// The same with the bytes in flight that a budget allows.
 pub fn observation_channel_within(budget: Budget) -> (ObservationChannel, impl Future<Output = ()> + Send) {
     let most = budget.in_flight();
     let (tx, from_sources) = mpsc::channel(SOURCE_CHANNEL);
     let (to_model, rx) = mpsc::channel(OBSERVATIONS_WAITING);
-    let (roomy, room) = watch::channel(true);
+    let (has_room, room) = watch::channel(true);
     let bytes = Arc::new(Semaphore::new(units(most) as usize));
     let tx = ObservationSender(SenderKind::Metered { tx, bytes, most });
-    (ObservationChannel { tx, rx, room }, run(from_sources, to_model, roomy))
+    (ObservationChannel { tx, rx, room }, run(from_sources, to_model, has_room))
 }
 
-async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roomy: watch::Sender<bool>) {
+async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, has_room: watch::Sender<bool>) {
     let mut queue = Queue::default();
-    // What was handed over, until it was taken: the newest of them may still wait in the channel.
+    // Permits of observations that were handed over; the newest may still wait in the channel to the model.
     let mut handed: VecDeque<OwnedSemaphorePermit> = VecDeque::new();
     let mut lost: BTreeMap<Source, u64> = BTreeMap::new();
     loop {
@@ -106,7 +104,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
             *lost.entry(source).or_default() += count;
         }
         let room = queue.lossy() < ROOM_FOR_BACKLOG;
-        roomy.send_if_modified(|told| std::mem::replace(told, room) != room);
+        has_room.send_if_modified(|known| std::mem::replace(known, room) != room);
         handed.drain(..handed.len().saturating_sub(tx.max_capacity() - tx.capacity()));
         tokio::select! {
             biased;
@@ -118,7 +116,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
                     handed.push_back(bytes);
                 }
             }
-            // Sources may wait for what was handed over last.
+            // Sources may wait for the permits that were handed over last.
             all = tx.reserve_many(tx.max_capacity()), if queue.is_empty() && !handed.is_empty() => {
                 let Ok(_) = all else { return };
             }
@@ -138,7 +136,7 @@ async fn run(mut rx: mpsc::Receiver<Metered>, tx: mpsc::Sender<Observation>, roo
     }
 }
 
-/// A loss is told in place of the next log line or span of the same source, whose number it takes.
+/// A loss is reported in place of the next log line or span of the same source, and takes its sequence number.
 fn replace_with_loss(observation: Observation, lost: &mut BTreeMap<Source, u64>) -> Observation {
     if !observation.fact.may_be_dropped() {
         return observation;
@@ -159,24 +157,24 @@ mod tests {
     use crate::observe::{Clock, ObservationSink};
 
     #[tokio::test]
-    async fn of_a_backlog_nothing_is_dropped_and_of_a_flood_what_is_dropped_is_counted() {
+    async fn a_backlog_waits_and_dropped_lines_of_a_flood_are_counted() {
         const LINES: u64 = 3 * QUEUE_LOSSY_CAPACITY as u64;
         let line = || {
             let what = LogKind::Other { message: "x".into() };
             Fact::Log(Box::new(LogEntry { at: Time::UNIX_EPOCH, severe: true, pod: "".into(), uid: "".into(), what }))
         };
         for backlog in [true, false] {
-            let (ObservationChannel { tx, mut rx, room }, pumping) = observation_channel();
-            tokio::spawn(pumping);
+            let (ObservationChannel { tx, mut rx, room }, running) = observation_channel();
+            tokio::spawn(running);
             let mut out = ObservationSink::new(Source::KubeletLog, Clock::start(), tx).with_room(room);
-            let said = tokio::spawn(async move {
+            let sending = tokio::spawn(async move {
                 for _ in 0..LINES {
                     if backlog { out.emit_backlog(line()).await } else { out.emit(line()).await }
                 }
             });
             if !backlog {
-                // Nobody takes anything until all was said.
-                said.await.unwrap();
+                // Nothing is received until all was sent.
+                sending.await.unwrap();
             }
             let (mut lines, mut dropped) = (0, 0);
             while let Some(observation) = rx.recv().await {
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_on_its_way_is_bounded_in_bytes_and_none_of_it_is_lost() {
+    async fn bytes_in_flight_are_bounded_and_no_state_is_lost() {
         const PODS: usize = 4000;
         let pod = |n: usize| {
             let mut pod = Pod::default();
@@ -202,11 +200,11 @@ mod tests {
         let budget = Budget::new(0);
         let most = usize::try_from(budget.in_flight() / pod(0).weight()).unwrap();
         assert!(most * 4 < PODS, "the test would hold them all");
-        let (ObservationChannel { tx, mut rx, .. }, pumping) = observation_channel_within(budget);
-        tokio::spawn(pumping);
-        let said = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&said);
-        // As large as the share of the source never is.
+        let (ObservationChannel { tx, mut rx, .. }, running) = observation_channel_within(budget);
+        tokio::spawn(running);
+        let sent = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&sent);
+        // A larger share than any source has.
         let mut out = ObservationSink::new(Source::ApiEvents, Clock::start(), tx).with_budget(Budget::new(64 << 30));
         tokio::spawn(async move {
             for n in 0..PODS {
@@ -218,7 +216,7 @@ mod tests {
         while let Some(observation) = rx.recv().await {
             assert!(matches!(observation.fact, Fact::Pod(_)), "{observation:?}");
             taken += 1;
-            let ahead = said.load(Ordering::Relaxed).saturating_sub(taken);
+            let ahead = sent.load(Ordering::Relaxed).saturating_sub(taken);
             assert!(ahead <= most + 1, "{ahead} ahead of {most}");
         }
         assert_eq!(taken, PODS);

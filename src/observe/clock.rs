@@ -1,24 +1,23 @@
-//! Owns the two clocks of a stamp: one that never jumps and the wall clock.
-//! It must be the only place that reads them for stamps.
+//! The two clocks of a stamp: a monotonic one and the wall clock.
 
 use std::time::Instant;
 
 use crate::observation::Time;
 
-/// When observing began, on both clocks.
+/// The start of the observation, as the origin of the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    began: Instant,
+    started: Instant,
 }
 
 impl Clock {
-    /// Observing begins now.
+    /// The observation starts now.
     pub fn start() -> Self {
-        Self { began: Instant::now() }
+        Self { started: Instant::now() }
     }
 
-    /// Microseconds since the begin, and the wall clock.
+    /// Microseconds since the start, and the wall clock.
     pub fn now(&self) -> (u64, Time) {
-        (u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX), Time::now())
+        (u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX), Time::now())
     }
 }

@@ -1,5 +1,5 @@
-//! Owns what the source of containers tells the reader of their logs: which has ended badly, and where its log is.
-//! It must not hold up the runtime's lists: what finds no room is not read.
+//! The channel from the CRI source to the source of container logs: which containers failed, and where their logs are.
+//! Sending never waits: what does not fit is not read.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use tokio::sync::mpsc;
 
 use crate::text::Text;
 
-/// Ends that may wait: a round of details of the runtime's containers, and more.
-const WAITING: usize = 128;
+/// Most updates in the channel: more than one round of container details.
+const CAPACITY: usize = 128;
 
-/// A container that ended with a code other than 0.
+/// A container that exited with a code other than 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedExit {
     /// Namespace of its pod.
@@ -21,22 +21,22 @@ pub struct FailedExit {
     pub uid: Text,
     /// Its name.
     pub container: Text,
-    /// Where the runtime says that its log is.
+    /// Path of its log, as the runtime reports it.
     pub log: PathBuf,
 }
 
-/// What is told.
+/// A message to the reader of logs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExitUpdate {
-    /// One has ended.
+    /// A container exited.
     Failed(FailedExit),
-    /// Of what had ended by now all was told, as far as it is known.
+    /// All exits so far that are known were sent.
     Complete,
-    /// The runtime does not answer.
+    /// The runtime does not respond.
     RuntimeDown,
 }
 
-/// The ends of the way between the two.
+/// Creates the channel.
 pub fn exit_channel() -> (mpsc::Sender<ExitUpdate>, mpsc::Receiver<ExitUpdate>) {
-    mpsc::channel(WAITING)
+    mpsc::channel(CAPACITY)
 }

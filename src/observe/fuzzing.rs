@@ -1,5 +1,4 @@
-//! Owns the entrances of fuzz targets to parsers that are private to this layer.
-//! It must not do anything but call them.
+//! Entry points of fuzz targets to parsers that are private to this layer.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ pub use super::machine::fuzzing as machine;
 use super::discover::{Credential, Env};
 use super::kubeconfig::{authorities, read_target};
 
-/// A kubeconfig: which server and user it names, and the certificates of its CA.
+/// A kubeconfig: its server and user, and the certificates of its CA.
 pub fn kubeconfig(path: &Path) {
     let credential = Credential::Kubeconfig(vec![path.to_owned()]);
     for context in [None, Some("c")] {

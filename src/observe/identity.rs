@@ -1,33 +1,29 @@
-//! Owns what a kubeconfig or a service account shows to the kubelet: the same identity that the API server is shown.
-//! It must not run a credential plugin: those belong to a person's machine, and the kubelet wants a certificate or a token.
-
-use std::time::Duration;
+//! The credential that the kubelet is shown: that of the kubeconfig or service account. No credential plugin is run for
+//! it.
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::client_cache::FILES_DEADLINE;
 use super::discover::{Credential, Env, base64, within};
 use super::kubeconfig::{ClusterTarget, read_target};
 use super::kubelet::{KubeletAuth, Pem};
 
-/// Longest time for reading the credential's files.
-const DEADLINE: Duration = Duration::from_secs(5);
-
-/// What is shown to the kubelet, and the CA that its certificate may be of.
+/// The credential for the kubelet, and the CA that may have signed the kubelet's certificate.
 #[derive(Clone, Debug)]
 pub struct KubeletIdentity {
-    /// Shown to the kubelet.
+    /// The credential.
     pub auth: KubeletAuth,
     /// The cluster's CA.
     pub ca: Option<Pem>,
 }
 
 impl KubeletIdentity {
-    /// Nothing to show.
+    /// No credential.
     pub fn none() -> Self {
         Self { auth: KubeletAuth::None, ca: None }
     }
 
-    /// What `credential` holds. What cannot be read shows nothing, and the kubelet then says what it lacks.
+    /// The contents of `credential`; none when it cannot be read, and the kubelet then responds with 401.
     pub fn of(credential: Option<&Credential>, context: Option<&str>, env: &Env) -> Self {
         match credential {
             Some(Credential::ServiceAccount(dir)) => {
@@ -38,14 +34,12 @@ impl KubeletIdentity {
                 let (credential, context, env) = (credential.clone(), context.map(str::to_owned), env.clone());
                 let read =
                     move || Some(Self::new(read_target(&credential, context.as_deref(), &env).ok()?, &credential));
-                within(DEADLINE, read).flatten().unwrap_or_else(Self::none)
+                within(FILES_DEADLINE, read).flatten().unwrap_or_else(Self::none)
             }
             None => Self::none(),
         }
     }
-}
 
-impl KubeletIdentity {
     fn new(ClusterTarget { cluster, user, .. }: ClusterTarget, credential: &Credential) -> Self {
         let pem = |file: Option<&String>, data: Option<&str>| match data {
             Some(data) => Some(Pem::Inline(SecretString::from(String::from_utf8(base64(data)?).ok()?))),

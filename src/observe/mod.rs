@@ -1,13 +1,16 @@
-//! Owns all I/O with the node: every source, its connection, its deadlines, and how it is found.
-//! It must not import the model, the pipeline or the screens: what it learns leaves as observations.
+//! All I/O with the node: discovery, the sources, their connections and deadlines. What they learn leaves as
+//! observations.
 
 pub mod api;
 mod blocking;
 mod channel;
+mod client_cache;
 mod clock;
 mod container_log;
 mod cri;
+mod differences;
 pub mod discover;
+mod error_chain;
 mod exit_channel;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,6 +18,7 @@ pub mod guard;
 mod identity;
 mod kubeconfig;
 pub mod kubelet;
+mod line_splitter;
 pub mod logs;
 pub mod machine;
 mod plan;
@@ -27,6 +31,7 @@ mod supervisor;
 #[cfg(test)]
 mod tests;
 pub mod tls;
+mod url_path;
 
 pub use channel::{OBSERVATIONS_WAITING, ObservationChannel, ObservationSender, SOURCE_CHANNEL, observation_channel};
 pub use clock::Clock;

@@ -1,5 +1,4 @@
-//! Owns what will be observed: everything that was found on the node, and how it was looked for.
-//! It must not connect to anything.
+//! What will be observed: everything that was found on the node, and how it was searched. Nothing connects here.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +7,7 @@ use super::discover::{Credential, Env, Found, Host, KubeletPlace, LogPlan, PortP
 use crate::observation::Budget;
 use crate::trust::{KnownFile, Owners};
 
-/// What the user asked for; what is not given is found.
+/// The user's options; what is not given is discovered.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveOptions {
     /// Node name.
@@ -25,15 +24,15 @@ pub struct ObserveOptions {
     pub runtime_log: Option<PathBuf>,
     /// Address of the kubelet's server.
     pub kubelet_endpoint: Option<SocketAddr>,
-    /// The certificate that the kubelet serves with, or that of its CA.
+    /// The kubelet's serving certificate, or that of its CA.
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
-    /// Memory that may be used.
+    /// Memory budget.
     pub budget: Budget,
 }
 
-/// Everything that was found. It is not `Debug`: an environment holds secrets.
+/// Everything that was found. Not `Debug`: an environment contains secrets.
 #[derive(Clone)]
 pub struct Plan {
     /// The machine.
@@ -42,7 +41,7 @@ pub struct Plan {
     pub node: Found<String>,
     /// Socket of the runtime.
     pub cri: Found<KnownFile>,
-    /// Way to the API server, and identity for the kubelet.
+    /// Credential for API server and kubelet.
     pub credential: Found<Credential>,
     /// Context of the kubeconfig, instead of its current one.
     pub context: Option<String>,
@@ -52,22 +51,22 @@ pub struct Plan {
     pub kubelet_log: Found<LogPlan>,
     /// The runtime's log.
     pub runtime_log: Found<LogPlan>,
-    /// The certificate that the kubelet serves with, or that of its CA, as the user named it.
+    /// The kubelet's serving certificate, or that of its CA, if the user named one.
     pub kubelet_certificate: Option<PathBuf>,
     /// Do not verify the kubelet's certificate.
     pub insecure_kubelet: bool,
-    /// Memory that may be used.
+    /// Memory budget.
     pub budget: Budget,
 }
 
-/// What the way to the API server is called among the things looked for.
+/// Name of the API server's credential in [`Plan::searches`].
 pub const CREDENTIAL: &str = "credential";
 
-/// One thing that was looked for: what, what was found in words, and what was tried.
+/// One search: its object, the result as text, and what was tried.
 pub type SearchResult<'a> = (&'static str, Option<String>, &'a [Tried]);
 
 impl Plan {
-    /// Looks at the node. Blocks, each file for a short deadline.
+    /// Searches the node. Blocks, for each file up to a short deadline.
     pub fn discover(wants: &ObserveOptions, env: Env) -> Self {
         let host = Host::look(Root::live(), env);
         let cri = host.cri_endpoint(wants.runtime_endpoint.as_deref());
@@ -86,19 +85,19 @@ impl Plan {
         }
     }
 
-    /// The proof that a port is the kubelet's. Only as root, whose credential could be taken by whoever listens; other users
-    /// cannot see whose a socket is, and rely on the certificate alone.
+    /// The proof that a port is the kubelet's. Only as root, whose credential the listening process could steal; other users
+    /// cannot see the owner of a socket, and rely on the certificate alone.
     pub fn port_proof(&self) -> Option<PortProof> {
         Owners::of_process().is_root().then(|| PortProof::new(self.host.root().clone()))
     }
 
-    /// Nothing of a node is here: no kubelet, no runtime, no credential.
+    /// True when neither kubelet, runtime nor credential was found.
     pub fn is_empty(&self) -> bool {
         self.kubelet.value.is_none() && self.cri.value.is_none() && self.credential.value.is_none()
     }
 
-    /// What was looked for, in the order in which it matters.
-    pub fn looked_for(&self) -> Vec<SearchResult<'_>> {
+    /// All searches, the most important first.
+    pub fn searches(&self) -> Vec<SearchResult<'_>> {
         let path = KnownFile::to_string;
         let log = |plan: &LogPlan| match &plan.file {
             Some(file) => path(file),

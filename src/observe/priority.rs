@@ -1,20 +1,20 @@
-//! Owns being a guest on a node: other processes run first, and this one is killed first when memory runs out.
-//! It must not lower what the user set, nor fail: a node is observed all the same.
+//! Lowers the priority of this process: other processes run first, and the kernel kills this one first when memory runs
+//! out. A failure is not fatal.
 
 use std::io;
 
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 
-/// Nice value while a live node is observed (`setpriority(2)`: -20 to 19, the highest runs last).
+/// Nice value while a live node is observed (`setpriority(2)`: -20 to 19, the highest has the least priority).
 pub const NICE: i32 = 10;
-/// `oom_score_adj` while a live node is observed: the highest there is, which the kernel kills first
+/// `oom_score_adj` while a live node is observed: the maximum, which the kernel kills first
 /// (`OOM_SCORE_ADJ_MAX`, include/uapi/linux/oom.h).
 pub const OOM_SCORE_ADJ: i32 = 1000;
 
 const THREADS: &str = "/proc/self/task";
 const OOM_FILE: &str = "/proc/self/oom_score_adj";
 
-/// What the process runs with from here on.
+/// The values that the process has, or why they were not set.
 #[derive(Debug)]
 pub struct ProcessPriority {
     /// Nice value.
@@ -24,7 +24,7 @@ pub struct ProcessPriority {
 }
 
 impl ProcessPriority {
-    /// Sets both for every thread that runs. Threads and processes that are started later inherit them.
+    /// Sets both for all current threads; later threads and processes inherit them. A higher nice value of the user stays.
     pub fn lower() -> Self {
         Self {
             nice: nice(),
@@ -32,7 +32,7 @@ impl ProcessPriority {
         }
     }
 
-    /// Both in words: `nice 10, oom_score_adj 1000`; nothing when neither was taken.
+    /// Both values: `nice 10, oom_score_adj 1000`; None when neither was set.
     pub fn text(&self) -> Option<String> {
         let nice = self.nice.as_ref().map(|value| format!("nice {value}"));
         let oom = self.oom_score_adj.as_ref().map(|value| format!("oom_score_adj {value}"));
@@ -41,7 +41,7 @@ impl ProcessPriority {
     }
 
     /// Each with the call or the file that sets it, and the value or the error.
-    pub fn tried(&self) -> [(&'static str, &io::Result<i32>); 2] {
+    pub fn results(&self) -> [(&'static str, &io::Result<i32>); 2] {
         [("setpriority", &self.nice), (OOM_FILE, &self.oom_score_adj)]
     }
 }
@@ -49,11 +49,11 @@ impl ProcessPriority {
 fn nice() -> io::Result<i32> {
     let wanted = getpriority_process(None)?.max(NICE);
     setpriority_process(None, wanted)?;
-    // Linux keeps the nice value for each thread, and takes the id of a thread for that of a process (setpriority(2)).
+    // Linux keeps a nice value per thread, and accepts a thread's id as a process id (setpriority(2)).
     for thread in std::fs::read_dir(THREADS)?.flatten() {
         let id = thread.file_name().to_str().and_then(|name| Pid::from_raw(name.parse().ok()?));
         if let Some(id) = id {
-            // It may have ended meanwhile.
+            // The thread may have exited in the meantime.
             _ = setpriority_process(Some(id), wanted);
         }
     }
@@ -65,11 +65,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_for_what_was_taken() {
-        let no = || Err(io::ErrorKind::PermissionDenied.into());
+    fn the_text_contains_the_values_that_were_set() {
+        let denied = || Err(io::ErrorKind::PermissionDenied.into());
         let text = |nice, oom_score_adj| ProcessPriority { nice, oom_score_adj }.text();
         assert_eq!(text(Ok(10), Ok(1000)).unwrap(), "nice 10, oom_score_adj 1000");
-        assert_eq!(text(Ok(15), no()).unwrap(), "nice 15");
-        assert_eq!(text(no(), no()), None);
+        assert_eq!(text(Ok(15), denied()).unwrap(), "nice 15");
+        assert_eq!(text(denied(), denied()), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Owns the check that the limits of this process leave room for the sources, before anything is started: a runtime that
-//! finds none later ends the program without a word. It must not raise a limit.
+//! Checks before the start that the limits of this process suffice for the sources: a runtime that hits one later aborts
+//! without a message.
 
 use std::fs::File;
 use std::io;
@@ -8,25 +8,26 @@ use std::thread;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Files and sockets that the sources need at once: five watches of the API server, three connections to the runtime, the
-/// kubelet's pages, logs, and those of the event queue and of the programs that are started.
+/// Files and sockets that the sources need at the same time: five watches of the API server, three connections to the
+/// runtime, the kubelet's pages, logs, the event queue, and the pipes of programs that are started.
 const FILES: usize = 40;
-/// Threads that they need at once: the sources', those that wait for file systems and names, those that follow logs.
+/// Threads that they need at the same time: one for the sources, those that wait for file systems and name servers, and
+/// those that follow logs.
 const THREADS: usize = 12;
 
-/// Why there is no room, and what to do.
+/// A limit that is too low.
 #[derive(Debug)]
 pub struct LimitError {
-    /// What failed.
+    /// The problem.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub fix: &'static str,
 }
 
-/// Opens as many files and starts as many threads as are needed, and lets them go again.
+/// Opens as many files and starts as many threads as are needed, and closes them again.
 ///
 /// # Errors
-/// When the process's limits do not allow that.
+/// When the limits of the process do not allow that.
 pub fn check() -> Result<(), LimitError> {
     let files: io::Result<Vec<File>> = (0..FILES).map(|_| File::open("/dev/null")).collect();
     match files {
@@ -35,22 +36,22 @@ pub fn check() -> Result<(), LimitError> {
             let what = format!("too many open files (limit {limit}): observing a node needs {FILES} more");
             return Err(LimitError { what, fix: "raise the limit: ulimit -n 1024" });
         }
-        // A machine without /dev/null may have everything else.
+        // On a machine without /dev/null the check is skipped.
         Err(_) | Ok(_) => {}
     }
-    let (held, hold) = mpsc::channel::<()>();
-    let hold = std::sync::Arc::new(std::sync::Mutex::new(hold));
+    let (release, wait) = mpsc::channel::<()>();
+    let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
     let mut threads = Vec::new();
     let mut failed = None;
     for _ in 0..THREADS {
-        let hold = hold.clone();
-        let wait = move || {
-            // All wait until the sender is gone.
-            if let Ok(hold) = hold.lock() {
-                _ = hold.recv();
+        let wait = wait.clone();
+        let idle = move || {
+            // All threads wait until the sender is gone.
+            if let Ok(wait) = wait.lock() {
+                _ = wait.recv();
             }
         };
-        match thread::Builder::new().name("room".into()).spawn(wait) {
+        match thread::Builder::new().name("limits".into()).spawn(idle) {
             Ok(thread) => threads.push(thread),
             Err(why) => {
                 failed = Some(why);
@@ -58,7 +59,7 @@ pub fn check() -> Result<(), LimitError> {
             }
         }
     }
-    drop(held);
+    drop(release);
     threads.into_iter().for_each(|thread| _ = thread.join());
     match failed {
         Some(why) => Err(LimitError {

@@ -1,5 +1,5 @@
-//! Owns how a source says what it learned: stamps, epochs, its state and its timed calls, within its share of memory.
-//! It must not decide when to retry; the supervisor does.
+//! How a source emits what it learned: stamps, epochs, its state and its timed calls, within its share of the memory
+//! budget.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,15 @@ use crate::observation::{
 /// Why objects are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmitReason {
-    /// The source's share of memory is full.
-    Share,
-    /// A single object is larger than is read.
-    Object,
-    /// A list is longer than is read.
-    List,
+    /// The source's share of the memory budget is used up.
+    Budget,
+    /// An object exceeds the size limit of one object.
+    ObjectSize,
+    /// A list exceeds the size limit of a list.
+    ListSize,
 }
 
-/// One source's way out. Waits when the channel is full: a source reads no faster than the pump takes.
+/// The output of one source. Emitting waits when the channel is full: that slows the source down.
 #[derive(Debug)]
 pub struct ObservationSink {
     source: Source,
@@ -31,8 +31,8 @@ pub struct ObservationSink {
     tx: ObservationSender,
     state: Option<SourceState>,
     verified: bool,
-    /// Whether more may come that would be dropped where it must wait; none says that nothing is dropped.
-    room: Option<watch::Receiver<bool>>,
+    /// True while the channel has room for a backlog; None for a channel that drops nothing.
+    backlog_room: Option<watch::Receiver<bool>>,
     budget: Budget,
     ledger: Ledger,
     left: Omitted,
@@ -41,12 +41,12 @@ pub struct ObservationSink {
 /// What was left out.
 #[derive(Debug, Default)]
 struct Omitted {
-    /// Facts that the share had no room for, and objects of a watch that were too large, since the last list began.
+    /// Facts beyond the budget, and objects of a watch that were too large, since the last list began.
     facts: u64,
-    /// Of the last list of a source that keeps its own.
+    /// Objects of the last list, of a source that compares lists.
     listed: u64,
     why: Option<OmitReason>,
-    /// The count is reported again when it is this high.
+    /// The next count to report.
     next: u64,
 }
 
@@ -57,7 +57,7 @@ impl Omitted {
 }
 
 impl ObservationSink {
-    /// The way out of `source`.
+    /// The output of `source`.
     pub fn new(source: Source, clock: Clock, tx: impl Into<ObservationSender>) -> Self {
         let budget = Budget::default();
         Self {
@@ -67,20 +67,20 @@ impl ObservationSink {
             tx: tx.into(),
             state: None,
             verified: true,
-            room: None,
+            backlog_room: None,
             budget,
             ledger: Ledger::new(budget.share(source)),
             left: Omitted::default(),
         }
     }
 
-    /// The same into a pump that has [`super::ObservationChannel::room`] or has not.
+    /// With the channel's room for a backlog.
     #[must_use]
     pub fn with_room(self, room: watch::Receiver<bool>) -> Self {
-        Self { room: Some(room), ..self }
+        Self { backlog_room: Some(room), ..self }
     }
 
-    /// The same with its share of another budget.
+    /// With its share of another budget.
     #[must_use]
     pub fn with_budget(self, budget: Budget) -> Self {
         Self { budget, ledger: Ledger::new(budget.share(self.source)), ..self }
@@ -91,32 +91,32 @@ impl ObservationSink {
         self.ledger.share()
     }
 
-    /// Ends when nobody listens any more.
+    /// Completes when the receiver is gone.
     pub fn closed(&self) -> impl Future<Output = ()> + use<> {
         let tx = self.tx.clone();
         async move { tx.closed().await }
     }
 
-    /// Which source speaks.
+    /// The source.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Says a fact, stamped now; what there is no room for in the source's share is left out, and the source degraded.
+    /// Emits a fact, stamped now. A fact beyond the source's share is left out, and the source is degraded.
     pub async fn emit(&mut self, fact: Fact) {
         self.emit_near(fact, true).await;
     }
 
-    /// The same of what is about this node, or is not: where there is not room for all, the former is kept.
+    /// The same; `near` facts, about this node, are kept when the share does not suffice for all.
     pub async fn emit_near(&mut self, fact: Fact, near: bool) {
         match self.ledger.admit(&fact, near) {
             Admission::Keep => self.send(fact).await,
-            Admission::LeaveOut => self.leave_out(1, OmitReason::Share).await,
+            Admission::LeaveOut => self.leave_out(1, OmitReason::Budget).await,
             Admission::Forget => {
                 if let Some(gone) = fact.gone() {
                     self.send(gone).await;
                 }
-                self.leave_out(1, OmitReason::Share).await;
+                self.leave_out(1, OmitReason::Budget).await;
             }
         }
     }
@@ -127,16 +127,16 @@ impl ObservationSink {
         self.tx.send(Observation { stamp, fact }).await;
     }
 
-    /// Says a line of a backlog, which is read faster than anybody takes it: it waits until there is room, and is not dropped.
+    /// Emits a line of a backlog, which is read faster than it is applied: waits for room, so that no line is dropped.
     pub async fn emit_backlog(&mut self, fact: Fact) {
-        if let Some(room) = &mut self.room {
-            // Nobody listens any more: the program is ending.
+        if let Some(room) = &mut self.backlog_room {
+            // An error means that the receiver is gone: the program is exiting.
             _ = room.wait_for(|room| *room).await;
         }
         self.emit(fact).await;
     }
 
-    /// A full listing begins.
+    /// Begins a full listing.
     pub async fn begin_epoch(&mut self) {
         self.ledger.begin_epoch();
         self.left = Omitted { listed: self.left.listed, why: self.left.why, ..Omitted::default() };
@@ -145,43 +145,43 @@ impl ObservationSink {
         self.tx.send(Observation { stamp, fact: Fact::EpochBegin }).await;
     }
 
-    /// The full listing is complete, but for what was left out.
+    /// Ends the full listing.
     pub async fn end_epoch(&mut self) {
         self.ledger.end_epoch();
-        self.state_of_share().await;
+        self.update_degraded().await;
         self.send(Fact::EpochEnd).await;
     }
 
-    /// So many objects were left out for a reason that is not the share's.
+    /// Counts objects that the source left out.
     pub async fn leave_out(&mut self, count: u64, why: OmitReason) {
         self.left.facts = self.left.facts.saturating_add(count);
         self.left.why = Some(why);
         if count > 0 && self.left.count() >= self.left.next {
-            self.state_of_share().await;
+            self.update_degraded().await;
         }
     }
 
-    /// So many objects of the last list were left out: of a source that lists again and again and compares by itself.
+    /// Sets the number of objects left out of the last list, for a source that compares lists.
     pub async fn set_left_out_of_list(&mut self, count: u64, why: OmitReason) {
         if count > 0 {
             self.left.why = Some(why);
         }
         self.left.listed = count;
-        self.state_of_share().await;
+        self.update_degraded().await;
     }
 
-    /// How many facts were left out since the last list began.
+    /// Number of facts left out since the last list began.
     pub fn left_out(&self) -> u64 {
         self.left.facts
     }
 
-    /// Objects were left out for which there would be room now: another list would report them.
+    /// True when objects were left out and the share has room now: another list would report them.
     pub fn needs_list(&self) -> bool {
         self.left.facts > 0 && self.ledger.has_room()
     }
 
-    /// Says that the source is degraded, and by how much, or no longer; nothing while it does not answer.
-    async fn state_of_share(&mut self) {
+    /// Updates the state to degraded or live, by what was left out; only while the source is live.
+    async fn update_degraded(&mut self) {
         let count = self.left.count();
         let since = match &self.state {
             Some(SourceState::Live { since } | SourceState::Degraded { since, .. }) => *since,
@@ -199,23 +199,23 @@ impl ObservationSink {
         let (name, share, budget) = (self.source.name(), size(self.share()), size(self.budget.bytes()));
         let objects = if count == 1 { "object" } else { "objects" };
         let (why, fix) = match self.left.why {
-            Some(OmitReason::Share) | None => (
+            Some(OmitReason::Budget) | None => (
                 format!("more than {share}, the share of {name} in --max-memory {budget}"),
-                "raise --max-memory; find out what creates so many objects".to_owned(),
+                "raise --max-memory; find what creates that many objects".to_owned(),
             ),
-            Some(OmitReason::Object) => {
-                ("larger than a single object is read".to_owned(), "find out what creates such an object".to_owned())
+            Some(OmitReason::ObjectSize) => {
+                ("larger than the limit of one object".to_owned(), "find what creates such an object".to_owned())
             }
-            Some(OmitReason::List) => (
-                "the list is longer than is read".to_owned(),
-                "check what answers there; find out what creates so many objects".to_owned(),
+            Some(OmitReason::ListSize) => (
+                "the list exceeds the limit of a list".to_owned(),
+                "find what creates that many objects, and check that the address is the right server".to_owned(),
             ),
         };
         let tried = format!("{count} {objects} left out: {why}").into();
         SourceError { tried, kind: ErrorKind::TooLarge, fix: fix.into() }
     }
 
-    /// Says the source's state, if it is news.
+    /// Emits the source's state, if it changed.
     pub async fn set_state(&mut self, state: SourceState) {
         if self.state.as_ref() != Some(&state) {
             self.state = Some(state.clone());
@@ -223,14 +223,14 @@ impl ObservationSink {
         }
     }
 
-    /// Says whether the certificate of who answers is verified, if it is news.
+    /// Emits whether the server's certificate is verified, if that changed.
     pub async fn set_verified(&mut self, verified: bool) {
         if std::mem::replace(&mut self.verified, verified) != verified {
             self.emit(Fact::Tls { verified }).await;
         }
     }
 
-    /// Says that the source answers, if it did not before.
+    /// Emits that the source is live, if it was not.
     pub async fn set_live(&mut self) {
         if !self.is_live() {
             let since = self.clock.now().1;
@@ -238,23 +238,23 @@ impl ObservationSink {
         }
     }
 
-    /// True since [`ObservationSink::set_live`] was said.
+    /// True after [`ObservationSink::set_live`].
     pub fn is_live(&self) -> bool {
         matches!(self.state, Some(SourceState::Live { .. } | SourceState::Degraded { .. }))
     }
 
-    /// Says that a timed call begins; the instant goes to [`ObservationSink::end_call`].
+    /// Emits that a timed call begins; returns the instant for [`ObservationSink::end_call`].
     pub async fn begin_call(&mut self, call: Call) -> Instant {
         self.emit(Fact::CallBegin(call)).await;
         Instant::now()
     }
 
-    /// Says how a timed call ended.
+    /// Emits the result of a timed call.
     pub async fn end_call(&mut self, call: Call, began: Instant, error: Option<SourceError>) {
         self.record_call(call, began.elapsed(), error).await;
     }
 
-    /// Says how long a call took that ended now.
+    /// Emits the duration and the result of a call that ends now.
     pub async fn record_call(&mut self, call: Call, took: Duration, error: Option<SourceError>) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.emit(Fact::CallEnd { call, took_us, error }).await;

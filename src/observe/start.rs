@@ -1,5 +1,5 @@
-//! Owns starting the sources of a plan: each under its supervisor, all on one thread of their own.
-//! It must not be joined by anybody: what hangs is left behind when the program ends.
+//! Starts the sources of a plan: each under its supervisor, all on one thread, which is not joined when the program
+//! exits.
 
 use std::thread;
 
@@ -24,19 +24,19 @@ use super::{
 use crate::observation::{Budget, Observation, Source};
 use crate::text::Text;
 
-/// What was started.
+/// The started sources.
 pub struct StartedSources {
-    /// Where the observations come out.
+    /// The observations.
     pub rx: mpsc::Receiver<Observation>,
-    /// The sources that will say something, be it only why they cannot.
+    /// The sources that emit something, at least why they are off.
     pub sources: Vec<Source>,
-    /// Reads the log of a container, when somebody looks at it.
+    /// Reads container logs on demand.
     pub logs: LogReader,
-    /// The credential plugin, once one was run.
+    /// The credential plugin, once it was run.
     pub plugin: PluginRun,
 }
 
-/// A source that has nothing to look at here.
+/// A source that does not exist on this node, and why.
 struct AbsentSource(Text);
 
 impl Attempt for AbsentSource {
@@ -45,17 +45,17 @@ impl Attempt for AbsentSource {
     }
 }
 
-/// Starts everything that the plan has found.
+/// Starts the sources of everything that the plan contains.
 ///
 /// # Errors
-/// When the system refuses a thread or an event queue.
+/// When the system provides no thread or no event queue.
 pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
     super::tls::install_provider();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (ObservationChannel { tx, rx, room }, pumping) = observation_channel_within(plan.budget);
+    let (ObservationChannel { tx, rx, room }, running) = observation_channel_within(plan.budget);
     let mut set =
         SourceSet { runtime: &runtime, clock: Clock::start(), tx, room, budget: plan.budget, sources: Vec::new() };
-    runtime.spawn(pumping);
+    runtime.spawn(running);
     let api = set.api_sources(plan);
     set.runtime_sources(plan);
     let kubelet = set.kubelet_sources(plan);
@@ -71,8 +71,8 @@ pub fn start_sources(plan: &Plan) -> std::io::Result<StartedSources> {
 }
 
 fn places(plan: &Plan) -> LogDirs {
-    let told = plan.kubelet.value.as_ref();
-    told.map(|place| LogDirs { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
+    let place = plan.kubelet.value.as_ref();
+    place.map(|place| LogDirs { pods: place.pod_logs.clone(), kubelet: place.root_dir.clone() }).unwrap_or_default()
 }
 
 struct SourceSet<'a> {
@@ -96,12 +96,12 @@ impl SourceSet<'_> {
         self.add(source, AbsentSource(why.into()));
     }
 
-    /// The way to the API server, or why there is none.
+    /// Access to the API server, or why there is none.
     fn api_sources(&mut self, plan: &Plan) -> Result<ApiAccess, Text> {
         const ALL: [Source; 5] =
             [Source::ApiPods, Source::ApiNode, Source::ApiLease, Source::ApiEvents, Source::ApiUnbound];
         let Some(credential) = plan.credential.value.clone() else {
-            let why = "no credential for the API server was found; --kubeconfig names one";
+            let why = "no credential for the API server found; give one with --kubeconfig";
             ALL.into_iter().for_each(|source| self.absent(source, why));
             return Err(why.into());
         };
@@ -110,7 +110,7 @@ impl SourceSet<'_> {
         for what in [
             WatchedResource::pods(&node),
             WatchedResource::node(&node),
-            WatchedResource::events().near(&node),
+            WatchedResource::events().prefer_node(&node),
             WatchedResource::unbound(),
         ] {
             self.add(what.source, ListWatch::new(access.clone(), what));
@@ -122,29 +122,29 @@ impl SourceSet<'_> {
     fn runtime_sources(&mut self, plan: &Plan) {
         match &plan.cri.value {
             Some(endpoint) => {
-                let (told, ends) = exit_channel();
-                self.add(Source::Cri, CriSource::new(endpoint.clone()).with_exit_updates(told));
-                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), ends));
+                let (exits, received) = exit_channel();
+                self.add(Source::Cri, CriSource::new(endpoint.clone()).with_exit_updates(exits));
+                self.add(Source::ContainerLog, LastWords::new(plan.host.root().clone(), places(plan), received));
                 self.add(Source::Pulls, PullsSource::new(endpoint.clone()));
             }
             None => [Source::Cri, Source::Pulls, Source::ContainerLog].into_iter().for_each(|source| {
-                self.absent(source, "no socket of a container runtime was found; --runtime-endpoint names one");
+                self.absent(source, "no container runtime socket found; name one with --runtime-endpoint");
             }),
         }
     }
 
-    /// The way to the kubelet's pages, or why there is none.
+    /// The client of the kubelet's pages, or why there is none.
     fn kubelet_sources(&mut self, plan: &Plan) -> Result<KubeletClient, Text> {
         const PAGES: [Source; 4] =
             [Source::KubeletMetrics, Source::KubeletConfig, Source::KubeletPods, Source::KubeletHealth];
         let Some(place) = &plan.kubelet.value else {
-            let why = "no kubelet runs here, and none is set up";
+            let why = "no kubelet found: not running and not installed";
             PAGES.into_iter().for_each(|s| self.absent(s, why));
             return Err(why.into());
         };
         match place.healthz {
-            Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address).proven(plan.port_proof())),
-            None => self.absent(Source::KubeletHealth, "healthzPort is 0: the kubelet has it turned off"),
+            Some(address) => self.add(Source::KubeletHealth, HealthSource::new(address).with_proof(plan.port_proof())),
+            None => self.absent(Source::KubeletHealth, "disabled in the kubelet: healthzPort is 0"),
         }
         let identity = KubeletIdentity::of(plan.credential.value.as_ref(), plan.context.as_deref(), plan.host.env());
         let trust = match (plan.insecure_kubelet, &plan.kubelet_certificate, &place.certificate, identity.ca) {
@@ -153,15 +153,15 @@ impl SourceSet<'_> {
             (_, _, Some(cert), _) => KubeletTrust::Pinned { cert: cert.clone() },
             (_, _, None, Some(pem)) => KubeletTrust::ClusterCa { pem },
             (_, _, None, None) => {
-                let why = "neither the kubelet's certificate nor the cluster's CA was found, so it cannot be verified; \
-                           run as root, or name one of them: --kubelet-certificate, --kubeconfig";
+                let why = "cannot verify the kubelet: neither its certificate nor the cluster's CA found; run as root, or name \
+                           one of them: --kubelet-certificate, --kubeconfig";
                 PAGES[..3].iter().for_each(|s| self.absent(*s, why));
                 return Err(why.into());
             }
         };
         let node = plan.node.value.clone().unwrap_or_default();
         let endpoint = KubeletEndpoint { address: place.server, node: node.into() };
-        // An address that the user named is the user's choice.
+        // An address that the user named needs no proof.
         let proof = plan.port_proof().filter(|_| !place.server_named);
         let client = KubeletClient::with_proof(endpoint, trust, identity.auth, proof);
         self.add(Source::KubeletMetrics, MetricsSource::new(client.clone()));
@@ -171,7 +171,7 @@ impl SourceSet<'_> {
     }
 
     fn logs(&mut self, plan: &Plan) {
-        let why = "neither a unit nor a file of it was found";
+        let why = "no unit and no log file found";
         self.add(Source::KubeletLog, LogSource::new(LogOf::Kubelet, plan.kubelet_log.value.clone(), why));
         self.add(Source::RuntimeLog, LogSource::new(LogOf::Runtime, plan.runtime_log.value.clone(), why));
         self.add(Source::KernelLog, LogSource::new(LogOf::Kernel, None, why));

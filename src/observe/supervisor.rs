@@ -1,5 +1,4 @@
-//! Owns the state machine of a source: connecting, live, retrying with back-off, forbidden, off.
-//! It must not know what a source does while it is up.
+//! The state machine of a source: connecting, live, retrying with back-off, forbidden, off.
 
 use std::time::{Duration, Instant};
 
@@ -8,20 +7,30 @@ use crate::observation::{Source, SourceError, SourceState};
 use crate::text::Text;
 use crate::time::{Time, TimeDelta};
 
-/// Why an attempt ended.
+/// Why an attempt failed.
 #[derive(Clone, Debug)]
 pub enum SourceFailure {
-    /// Cannot work here; will not be tried again.
+    /// The source cannot work on this node; it is not retried.
     Off(Text),
-    /// Failed; tried again after a while.
+    /// Retried after a back-off.
     Retry(SourceError),
-    /// Failed, and told how long to wait at least.
+    /// Retried no sooner than the server allows (`Retry-After`).
     RetryAfter(SourceError, Duration),
-    /// Refused for lack of a permission; tried again, because it may be granted.
+    /// A permission is missing; retried, since it may be granted.
     Forbidden(SourceError),
 }
 
-/// A source: one attempt connects, says [`ObservationSink::live`] once it has an answer, and observes until it fails.
+impl SourceFailure {
+    /// The error, except for a source that is off.
+    pub fn error(&self) -> Option<&SourceError> {
+        match self {
+            Self::Off(_) => None,
+            Self::Retry(error) | Self::RetryAfter(error, _) | Self::Forbidden(error) => Some(error),
+        }
+    }
+}
+
+/// A source: one attempt connects, calls [`ObservationSink::set_live`] with the first response, and observes until it fails.
 ///
 /// Every call inside has a deadline. A dropped attempt leaves nothing behind.
 pub trait Attempt: Send {
@@ -29,8 +38,8 @@ pub trait Attempt: Send {
     fn attempt(&mut self, out: &mut ObservationSink) -> impl Future<Output = SourceFailure> + Send;
 }
 
-/// Longest delay before something that failed is tried again: whoever repairs a node sees within half a minute that it
-/// works. Only a server that says so itself (`Retry-After`) is given longer.
+/// Longest delay before a retry, so that a repair is visible within half a minute. Only a server's own `Retry-After` may be
+/// longer.
 pub const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// Delays between attempts.
@@ -40,7 +49,7 @@ pub struct BackOff {
     pub first: Duration,
     /// Longest delay; it doubles until then.
     pub limit: Duration,
-    /// Delay after a refusal.
+    /// Delay after a missing permission.
     pub forbidden: Duration,
 }
 
@@ -51,8 +60,8 @@ impl Default for BackOff {
 }
 
 impl BackOff {
-    /// That of a source. A socket on this machine is cheap to try: a runtime or a kubelet that is back must not be called
-    /// away for long.
+    /// The delays of a source. Those on this machine are retried sooner: connecting is cheap, and a runtime or kubelet that
+    /// is up again must be shown as such.
     pub fn of(source: Source) -> Self {
         match source {
             Source::Cri | Source::Pulls | Source::KubeletHealth => {
@@ -63,44 +72,44 @@ impl BackOff {
     }
 }
 
-/// An attempt that was live for so long proves that the next failure is a new one.
-const STABLE: Duration = Duration::from_secs(60);
+/// After an attempt that lasted this long, the next failure starts with the first delay.
+const RESET_AFTER: Duration = Duration::from_secs(60);
 
 impl BackOff {
-    /// The delay before attempt number `failures` + 1, between half and all of the doubled delay: `jitter` in 0..=1.
+    /// The delay after `failures` + 1 failures: between half and all of the doubled delay, with `jitter` in 0..=1.
     fn delay(&self, failures: u32, jitter: f64) -> Duration {
         let doubled = self.first.saturating_mul(1u32.checked_shl(failures.min(16)).unwrap_or(u32::MAX));
         doubled.min(self.limit).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
     }
 
-    /// How long to wait after the failure with that number.
+    /// Time until the next attempt.
     fn wait(&self, failure: &SourceFailure, failures: u32, jitter: f64) -> Duration {
         let own = match failure {
             SourceFailure::Off(_) => Duration::ZERO,
             SourceFailure::Retry(_) | SourceFailure::RetryAfter(..) => self.delay(failures, jitter),
             SourceFailure::Forbidden(_) => self.forbidden,
         };
-        let asked = if let SourceFailure::RetryAfter(_, least) = failure { *least } else { Duration::ZERO };
-        own.min(LONGEST_RETRY).max(asked)
+        let least = if let SourceFailure::RetryAfter(_, time) = failure { *time } else { Duration::ZERO };
+        own.min(LONGEST_RETRY).max(least)
     }
 }
 
-/// Runs a source until it says that it cannot work here, or nobody listens any more.
+/// Runs a source until it is off, or the receiver is gone.
 pub async fn supervise(source: impl Attempt, out: ObservationSink, back_off: BackOff) {
     let closed = out.closed();
     tokio::select! {
-        () = try_again(source, out, back_off) => {}
+        () = run_attempts(source, out, back_off) => {}
         () = closed => {}
     }
 }
 
-async fn try_again(mut source: impl Attempt, mut out: ObservationSink, back_off: BackOff) {
+async fn run_attempts(mut source: impl Attempt, mut out: ObservationSink, back_off: BackOff) {
     let mut failures = 0;
     out.set_state(SourceState::Connecting).await;
     loop {
         let began = Instant::now();
         let failure = source.attempt(&mut out).await;
-        if out.is_live() && began.elapsed() >= STABLE {
+        if out.is_live() && began.elapsed() >= RESET_AFTER {
             failures = 0;
         }
         let wait = back_off.wait(&failure, failures, jitter());
@@ -120,7 +129,7 @@ fn retrying(error: SourceError, wait: Duration) -> SourceState {
     SourceState::Retrying { at: Some(Time::now() + TimeDelta::from(wait)), error }
 }
 
-/// Nodes must not knock in step; the clock's fraction is random enough for that.
+/// Nodes must not retry in step; the fraction of the clock is random enough for that.
 fn jitter() -> f64 {
     f64::from(Time::now().timestamp_subsec_nanos() / 1000 % 1000) / 1000.0
 }
@@ -132,7 +141,7 @@ mod tests {
     use crate::observe::{Clock, ObservationChannel, observation_channel};
 
     #[test]
-    fn delays_double_to_a_limit_and_never_vanish() {
+    fn delays_double_up_to_a_limit_and_are_never_zero() {
         let back_off = BackOff::default();
         let ms = |failures, jitter| back_off.delay(failures, jitter).as_millis();
         assert_eq!([ms(0, 1.0), ms(1, 1.0), ms(4, 1.0), ms(5, 1.0), ms(99, 1.0)], [500, 1000, 8000, 15_000, 15_000]);
@@ -140,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_this_machine_is_tried_again_within_four_seconds() {
+    fn sources_on_this_machine_are_retried_within_four_seconds() {
         let longest = |source: &Source| BackOff::of(*source).delay(99, 1.0).as_secs();
         let quick: Vec<_> = Source::ALL.into_iter().filter(|source| longest(source) == 4).collect();
         assert_eq!(quick, [Source::Cri, Source::Pulls, Source::KubeletHealth]);
@@ -148,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn no_source_waits_longer_than_half_a_minute_unless_the_server_says_so() {
+    fn no_source_waits_longer_than_half_a_minute_without_retry_after() {
         let error = || SourceError { tried: "x".into(), kind: ErrorKind::Other, fix: "".into() };
         let seconds = |back_off: BackOff, failure| back_off.wait(&failure, 99, 1.0).as_secs();
         for source in Source::ALL {
@@ -166,16 +175,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_source_ends_when_nobody_receives() {
+    async fn a_source_stops_when_the_receiver_is_gone() {
         struct Forever;
         impl Attempt for Forever {
             async fn attempt(&mut self, _: &mut ObservationSink) -> SourceFailure {
                 std::future::pending().await
             }
         }
-        let (ObservationChannel { tx, mut rx, .. }, pumping) = observation_channel();
+        let (ObservationChannel { tx, mut rx, .. }, running) = observation_channel();
         let out = ObservationSink::new(Source::Cri, Clock::start(), tx);
-        let tasks = [tokio::spawn(supervise(Forever, out, BackOff::default())), tokio::spawn(pumping)];
+        let tasks = [tokio::spawn(supervise(Forever, out, BackOff::default())), tokio::spawn(running)];
         assert!(rx.recv().await.is_some());
         drop(rx);
         for task in tasks {

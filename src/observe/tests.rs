@@ -1,5 +1,4 @@
-//! Owns the temporary roots of unit tests.
-//! It must not be built into the program.
+//! Temporary root directories for unit tests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +9,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 
 use super::discover::Root;
 
-/// A directory that goes away with the value.
+/// A directory that is removed with the value.
 pub struct Temp(PathBuf);
 
 impl Temp {
@@ -36,8 +35,8 @@ impl Temp {
         fs::write(path, text).unwrap();
     }
 
-    /// A process of root's with its command line and its program, in the namespaces of PID 1 and the control group of its
-    /// unit, on a machine with systemd.
+    /// A process of root with its command line and its program, in the namespaces of PID 1 and the cgroup of its unit, on a
+    /// machine with systemd.
     pub fn process(&self, pid: u32, argv: &[&str], cgroup: &str) {
         if !self.path("proc/1").exists() {
             self.write("run/systemd/system/x", "");
@@ -63,7 +62,7 @@ impl Temp {
         }
     }
 
-    /// A link at `at`, in the place of what was there.
+    /// A symbolic link at `at`, which replaces what exists there.
     pub fn link(&self, to: &str, at: &str) {
         let at = self.0.join(at);
         fs::create_dir_all(at.parent().unwrap_or(Path::new("/"))).unwrap();
@@ -89,7 +88,7 @@ impl Drop for Temp {
     }
 }
 
-/// A client certificate as a kubelet has it.
+/// A client certificate as a kubelet has one.
 pub fn of_node(name: &str) -> String {
     let mut subject = DistinguishedName::new();
     subject.push(DnType::OrganizationName, "system:nodes");

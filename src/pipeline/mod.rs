@@ -1,28 +1,38 @@
-//! Owns the stages of the kubelet's sync pipeline and where a pod and its containers stand on them.
-//! It must not ask for the time, do I/O, or look at two pods at once.
+//! The stages of the kubelet's sync pipeline, and the position of a pod and its containers in them.
+//!
+//! Top-down: `locator` keeps the positions of all pods, `locate` decides the position of one from its `input`, stage by
+//! stage; `reason`, `next` and `pod_status` add to it. A container's own stages are `containers`, `container_position`,
+//! `container_stage`. `on_disk` covers pods that only the disk shows.
 
-mod behind;
+mod back_off;
+mod catch_up;
 mod container;
-mod disk;
-mod early;
+mod container_position;
+mod container_stage;
+mod containers;
 mod evidence;
-mod late;
+mod input;
+mod locate;
+mod locator;
 mod next;
-mod place;
-mod placer;
+mod on_disk;
+mod pod_status;
+mod position;
 mod reason;
-mod settle;
 mod stage;
+mod stages_of_containers;
+mod stages_to_sandbox;
 mod status;
-mod steps;
 mod terminating;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use container::{ContainerKind, ContainerPosition};
+pub use container_stage::stage_of_reason;
 pub use evidence::{Evidence, last_event};
-pub use place::{Next, NextKind, PipelinePosition, place};
-pub use placer::{LocatedPod, PodLocator};
-pub use settle::stage_of_reason;
+pub use locate::locate;
+pub use locator::{LocatedPod, PodLocator};
+pub use next::{Next, NextKind};
+pub use position::PipelinePosition;
 pub use stage::{Stage, StageProgress, StageState};
 pub use status::{KubectlStatus, human_duration, kubectl_status};

@@ -1,79 +1,113 @@
-//! Owns what comes next and when: restarts, pulls, the end of a grace period, the end of a startup probe's patience.
-//! It must not count down: it gives a time, and says whether it is an estimate.
+//! The next action of the kubelet or the runtime for a pod, and when: restart, pull, kill.
 
 use std::collections::HashMap;
 
+use super::back_off::estimated_pull;
 use super::container::{ContainerKind, ContainerPosition};
-use super::place::{Next, NextKind};
+use super::input::PodInput;
 use super::stage::{Stage, StageState};
-use super::steps::Steps;
 use super::terminating;
 use crate::observation::Time;
 use crate::text::Text;
 use crate::time::TimeDelta;
 
-/// First delay and limit of the image pull back-off, seconds (pkg/kubelet/images/image_manager.go).
-const PULL_BACK_OFF_S: (i64, i64) = (10, 300);
+/// The kind of the next action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextKind {
+    /// A restart of a container in back-off, at this time at the earliest.
+    Restart,
+    /// The next attempt to pull the image, estimated.
+    Pull,
+    /// The end of the termination grace period, when the runtime sends SIGKILL.
+    GraceEnds,
+    /// The time at which the kubelet kills the container if its startup probe has not passed.
+    StartupDeadline,
+}
 
-pub(super) fn next(s: &Steps, stage: Stage) -> Option<Next> {
+impl NextKind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NextKind::Restart => "restart-not-before",
+            NextKind::Pull => "pull-retry",
+            NextKind::GraceEnds => "grace-ends",
+            NextKind::StartupDeadline => "startup-deadline",
+        }
+    }
+}
+
+/// The next action, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// What happens.
+    pub kind: NextKind,
+    /// When; None while the kubelet does not respond.
+    pub at: Option<Time>,
+    /// The time is computed, not reported by a source.
+    pub estimated: bool,
+}
+
+/// The next action for a pod in `stage`.
+pub(super) fn next(input: &PodInput, stage: Stage) -> Option<Next> {
     if stage == Stage::Terminating {
-        let at = s.pod?.metadata.deletion_timestamp?;
-        return (!terminating::all_gone(s)).then_some(Next {
+        let at = input.pod?.metadata.deletion_timestamp?;
+        return (!terminating::is_all_stopped(input)).then_some(Next {
             kind: NextKind::GraceEnds,
             at: Some(at),
             estimated: false,
         });
     }
-    if s.pod.is_some_and(|p| p.status.is_terminal()) {
+    if input.is_terminal() {
         return None;
     }
-    // Until the init containers are done, nothing else is started, whatever ended before them.
-    let waits = |c: &&ContainerPosition| match c.kind {
+    // No app container starts before the init containers have completed, even if it has exited before.
+    let may_restart = |c: &&ContainerPosition| match c.kind {
         ContainerKind::Ephemeral => false,
         ContainerKind::App => stage != Stage::Init,
         ContainerKind::Init | ContainerKind::Sidecar => true,
     };
-    let restart = s.containers.iter().filter(waits).filter_map(|c| c.retry_at).min();
+    let restart = input.containers.iter().filter(may_restart).filter_map(|c| c.retry_at).min();
     let restart = restart.map(|(at, estimated)| Next { kind: NextKind::Restart, at: Some(at), estimated });
-    let pull = pull(s).map(|at| Next { kind: NextKind::Pull, at: Some(at), estimated: true });
-    let startup = startup(s).map(|at| Next { kind: NextKind::StartupDeadline, at: Some(at), estimated: true });
+    let pull = next_pull(input).map(|at| Next { kind: NextKind::Pull, at: Some(at), estimated: true });
+    let startup =
+        startup_deadline(input).map(|at| Next { kind: NextKind::StartupDeadline, at: Some(at), estimated: true });
     restart.or(pull).or(startup)
 }
 
-/// The kubelet does not say when it pulls again: the delay doubles with every failure that the events count.
-fn pull(s: &Steps) -> Option<Time> {
-    let waiting = s.containers.iter().filter(|c| c.stage == Stage::Image && c.state == StageState::Failed);
+/// The kubelet does not report when it pulls next. The events count the failures, each of which doubles the delay.
+fn next_pull(input: &PodInput) -> Option<Time> {
+    let waiting = input.containers.iter().filter(|c| c.stage == Stage::Image && c.state == StageState::Failed);
     let at = waiting.filter_map(|c| {
         let failures = || {
-            let own = s.facts.events_of(&c.name).filter(|e| e.reason == "Failed");
+            let own = input.facts.events_of(&c.name).filter(|e| e.reason == "Failed");
             own.filter(|e| e.message.starts_with("Failed to pull image"))
         };
         let last = failures().filter_map(|e| e.last()).max()?;
         let count: u32 = failures().map(|e| e.times()).sum();
-        let delay = PULL_BACK_OFF_S.0.checked_shl(count.saturating_sub(1).min(16)).unwrap_or(PULL_BACK_OFF_S.1);
-        Some(last + TimeDelta::seconds(delay.min(PULL_BACK_OFF_S.1)))
+        Some(estimated_pull(last, count))
     });
     at.min()
 }
 
-fn startup(s: &Steps) -> Option<Time> {
-    let pod = s.pod?;
+/// When the kubelet kills the first container whose startup probe has not passed.
+fn startup_deadline(input: &PodInput) -> Option<Time> {
+    let pod = input.pod?;
     let specs = pod.spec.containers.iter().chain(&pod.spec.init_containers);
-    let places: HashMap<&Text, &ContainerPosition> =
-        s.containers.iter().filter(|c| c.stage == Stage::Probes).map(|c| (&c.name, c)).collect();
-    if places.is_empty() {
+    let probing: HashMap<&Text, &ContainerPosition> =
+        input.containers.iter().filter(|c| c.stage == Stage::Probes).map(|c| (&c.name, c)).collect();
+    if probing.is_empty() {
         return None;
     }
     let started: HashMap<&Text, Option<bool>> = pod.status.all_containers().map(|c| (&c.name, c.started)).collect();
     let at = specs.filter_map(|spec| {
         let probe = spec.startup_probe.as_ref()?;
-        let place = places.get(&spec.name)?;
+        let position = probing.get(&spec.name)?;
         let started = *started.get(&spec.name)?;
-        let patience = probe
+        let allowed = probe
             .initial_delay_seconds
             .max(0)
             .saturating_add(probe.failure_threshold.max(1).saturating_mul(probe.period_seconds.max(1)));
-        (started != Some(true)).then_some(place.running_since? + TimeDelta::seconds(patience))
+        (started != Some(true)).then_some(position.running_since? + TimeDelta::seconds(allowed))
     });
     at.min()
 }

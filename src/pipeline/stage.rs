@@ -1,5 +1,4 @@
-//! Owns the names and the order of the stages, and what can be said of one.
-//! It must not know how a stage is recognised.
+//! The stages, their order, and the progress of a pod in one of them.
 
 use serde::Serialize;
 
@@ -12,32 +11,32 @@ use crate::observation::Time;
 pub enum Stage {
     /// Until the scheduler has bound the pod.
     Scheduling,
-    /// Until the kubelet has accepted it.
+    /// Until the kubelet has admitted the pod.
     Admission,
     /// Until all volumes are attached and mounted.
     Volumes,
     /// Until the sandbox is ready with an address.
     Sandbox,
-    /// Until init containers are done and sidecars are started.
+    /// Until init containers have completed and sidecars have started.
     Init,
     /// Until the images of the app containers are present.
     Image,
     /// Until the app containers are created.
     Create,
-    /// Until they run.
+    /// Until the app containers run.
     Start,
-    /// Until startup and readiness probes pass.
+    /// Until the startup and readiness probes pass.
     Probes,
-    /// Until the pod is Ready, with its gates.
+    /// Until the pod is Ready, readiness gates included.
     Ready,
-    /// The steady state; a crash loop is told here.
+    /// The steady state, which includes crash loops.
     Running,
-    /// From the request to stop until the object is gone.
+    /// From the deletion request until the object is gone.
     Terminating,
 }
 
 impl Stage {
-    /// All stages, in order.
+    /// All stages, in pipeline order.
     pub const ALL: [Stage; 12] = [
         Stage::Scheduling,
         Stage::Admission,
@@ -76,17 +75,17 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageState {
-    /// Not begun, or held by something else.
+    /// Not started, or waiting for something outside of the stage.
     Waiting,
-    /// Under way.
+    /// In progress.
     Active,
-    /// Passed.
+    /// Completed.
     Done,
-    /// The last attempt failed; most are tried again.
+    /// The last attempt failed; most are retried.
     Failed,
-    /// This pod has no such stage.
+    /// The pod does not need this stage.
     Skipped,
-    /// No source can tell.
+    /// No source reports it.
     Unknown,
 }
 
@@ -104,29 +103,47 @@ impl StageState {
     }
 }
 
-/// One stage of one pod.
+/// The progress of one pod in one stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageProgress {
-    /// Which.
+    /// The stage.
     pub stage: Stage,
     /// Its state.
     pub state: StageState,
-    /// When it began.
+    /// When it started.
     pub since: Option<Time>,
-    /// When it was passed.
+    /// When it completed.
     pub until: Option<Time>,
-    /// Who says so.
+    /// What the sources report about it.
     pub evidence: Vec<Evidence>,
 }
 
 impl StageProgress {
-    /// A step without times or evidence.
+    /// Without times and evidence.
     pub fn new(stage: Stage, state: StageState) -> Self {
         Self { stage, state, since: None, until: None, evidence: Vec::new() }
     }
 
-    /// Milliseconds from begin to end; never negative: clocks of different sources differ.
+    /// A stage that is in progress if all earlier stages are passed; it started when the last of them completed.
+    pub(super) fn after(earlier: &[Self], stage: Stage) -> Self {
+        if !all_passed(earlier) {
+            return Self::new(stage, StageState::Waiting);
+        }
+        Self { since: last_completion(earlier), ..Self::new(stage, StageState::Active) }
+    }
+
+    /// Milliseconds from start to completion; never negative, as the clocks of two sources differ.
     pub fn took_ms(&self) -> Option<i64> {
         Some((self.until? - self.since?).num_milliseconds().max(0))
     }
+}
+
+/// Every stage is completed, not needed, or unknown.
+pub(super) fn all_passed(stages: &[StageProgress]) -> bool {
+    stages.iter().all(|s| matches!(s.state, StageState::Done | StageState::Skipped | StageState::Unknown))
+}
+
+/// When the last of the stages completed.
+pub(super) fn last_completion(stages: &[StageProgress]) -> Option<Time> {
+    stages.iter().rev().find_map(|s| s.until)
 }

@@ -1,5 +1,4 @@
-//! Owns the words of `kubectl get pods`: STATUS, READY, RESTARTS and durations.
-//! It must not improve on them: they are what people compare with.
+//! STATUS, READY, RESTARTS and durations exactly as `kubectl get pods` prints them.
 
 use std::collections::HashSet;
 
@@ -8,18 +7,18 @@ use crate::observation::Time;
 use crate::text::Text;
 use crate::time::TimeDelta;
 
-/// What `kubectl get pods` prints of a pod.
+/// The status columns of `kubectl get pods`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KubectlStatus {
     /// The STATUS word.
     pub word: Text,
-    /// Containers that are ready.
+    /// Ready containers.
     pub ready: usize,
-    /// Containers that count.
+    /// App containers and sidecars.
     pub total: usize,
     /// Restarts.
     pub restarts: u32,
-    /// When the last restart's predecessor ended.
+    /// When the container exited before its last restart.
     pub last_restart: Option<Time>,
 }
 
@@ -38,9 +37,9 @@ impl KubectlStatus {
     }
 }
 
-/// The columns as the API server computes them (pkg/printers/internalversion/printers.go printPod). `minor` is its
-/// version's: 1.34 words a pod whose containers partly completed differently from 1.35 and later.
-pub fn kubectl_status(pod: &Pod, minor: u32) -> KubectlStatus {
+/// The columns as the API server computes them (`printPod`, pkg/printers/internalversion/printers.go). `api_minor` is its
+/// minor version: the word for a pod of which some containers have completed changed in 1.35.
+pub fn kubectl_status(pod: &Pod, api_minor: u32) -> KubectlStatus {
     let (spec, status) = (&pod.spec, &pod.status);
     let mut word = if status.reason.is_empty() { status.phase.clone() } else { status.reason.clone() };
     if status.conditions.iter().any(|c| c.kind == "PodScheduled" && c.reason == "SchedulingGated") {
@@ -94,7 +93,7 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> KubectlStatus {
     let (mut restarts, mut last_restart) = (init_restarts, init_last);
     if !initializing || status.is_true("Initialized") {
         (restarts, last_restart) = (sidecar_restarts, sidecar_last);
-        // The last one comes first: those that are left out are behind the others.
+        // In reverse order: the containers that were left out are the last ones.
         let rest = status.container_statuses.rest();
         restarts = restarts.saturating_add(rest.restarts);
         last_restart = last_restart.max(rest.last_end);
@@ -118,7 +117,7 @@ pub fn kubectl_status(pod: &Pod, minor: u32) -> KubectlStatus {
         }
         if word == "Completed" {
             let pod_ready = status.is_true("Ready");
-            word = match (running, error.filter(|_| minor >= 35)) {
+            word = match (running, error.filter(|_| api_minor >= 35)) {
                 (true, _) if pod_ready => "Running".into(),
                 (_, Some(error)) => error,
                 (true, None) => "NotReady".into(),
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_as_kubectl() {
+    fn durations_are_printed_as_in_kubectl() {
         let cases = [
             (-5, "<invalid>"),
             (-1, "0s"),
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn partly_completed_differs_by_version() {
+    fn the_word_for_partly_completed_pods_depends_on_the_version() {
         let p = pod(
             r#"{"spec":{"containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Running","containerStatuses":[
             {"name":"a","state":{"terminated":{"exitCode":0,"reason":"Completed"}}},

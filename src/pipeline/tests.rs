@@ -1,5 +1,4 @@
-//! Owns tests of whole pods: what one kind of node shows, and where the pod then stands.
-//! It must not test what one function does.
+//! Positions of whole pods from what a node reports.
 
 use crate::time::TimeDelta;
 use serde_json::{Value, json};
@@ -31,12 +30,12 @@ fn container(name: &str, attempt: u32, ended: Time, code: i32) -> Fact {
     Fact::Container(serde_json::from_value(json).unwrap())
 }
 
-fn place(node: &mut Node) -> PipelinePosition {
-    (*node.placed().position).clone()
+fn position(node: &mut Node) -> PipelinePosition {
+    (*node.located().position).clone()
 }
 
 #[test]
-fn a_rejected_pod_did_not_run_though_a_new_kubelet_makes_up_an_end() {
+fn a_rejected_pod_has_not_run_although_a_restarted_kubelet_reports_a_termination() {
     let mut node = Node::new();
     let terminated = json!({"exitCode": 137, "reason": "ContainerStatusUnknown", "startedAt": null, "finishedAt": null,
         "message": "The container could not be located when the pod was terminated"});
@@ -45,38 +44,38 @@ fn a_rejected_pod_did_not_run_though_a_new_kubelet_makes_up_an_end() {
         "containerStatuses": [{"name": "app", "state": {"terminated": terminated}}]});
     node.list(Source::ApiPods, vec![pod(status)]);
     node.list(Source::Cri, Vec::new());
-    let place = place(&mut node);
-    assert_eq!(place.status.word, "ContainerStatusUnknown", "as kubectl has it");
-    assert_eq!((place.stage, place.state), (Stage::Admission, StageState::Failed));
-    let passed = place.stages.iter().filter(|s| s.stage > Stage::Admission && s.state == StageState::Done);
+    let position = position(&mut node);
+    assert_eq!(position.status.word, "ContainerStatusUnknown", "as in kubectl");
+    assert_eq!((position.stage, position.state), (Stage::Admission, StageState::Failed));
+    let passed = position.stages.iter().filter(|s| s.stage > Stage::Admission && s.state == StageState::Done);
     assert_eq!(passed.count(), 0);
 }
 
 #[test]
-fn what_ended_is_not_running_where_only_the_runtime_knows_the_pod() {
-    let said = |containers: &[(&str, u32, i64, i32)]| {
+fn exited_containers_are_not_running_if_only_the_runtime_reports_the_pod() {
+    let observed = |containers: &[(&str, u32, i64, i32)]| {
         let mut node = Node::new();
         let at = node.at;
         let ended = |s: i64| at - TimeDelta::seconds(s);
         let containers =
             containers.iter().map(|(name, attempt, ago, code)| container(name, *attempt, ended(*ago), *code));
         node.list(Source::Cri, [sandbox(ended(90))].into_iter().chain(containers).collect());
-        let place = place(&mut node);
-        (place.status.word.to_string(), place.stage, place.state)
+        let position = position(&mut node);
+        (position.status.word.to_string(), position.stage, position.state)
     };
     let running = Stage::Running;
-    assert_eq!(said(&[("job", 0, 5, 0)]), ("Completed".into(), running, StageState::Done));
+    assert_eq!(observed(&[("job", 0, 5, 0)]), ("Completed".into(), running, StageState::Done));
     assert_eq!(
-        said(&[("app", 4, 5, 0)]),
+        observed(&[("app", 4, 5, 0)]),
         ("Completed".into(), running, StageState::Failed),
-        "it was started again before"
+        "it has restarted before"
     );
-    assert_eq!(said(&[("bad", 2, 5, 7), ("ok", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
-    assert_eq!(said(&[("a", 2, 5, 7), ("z", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
+    assert_eq!(observed(&[("bad", 2, 5, 7), ("ok", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
+    assert_eq!(observed(&[("a", 2, 5, 7), ("z", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
 }
 
 #[test]
-fn an_init_container_does_not_count_where_only_the_runtime_knows_the_pod() {
+fn an_init_container_does_not_count_if_only_the_runtime_reports_the_pod() {
     let mut node = Node::new();
     let at = node.at;
     let ended = |s: i64| at - TimeDelta::seconds(s);
@@ -84,14 +83,14 @@ fn an_init_container_does_not_count_where_only_the_runtime_knows_the_pod() {
         "attempt": 0, "phase": "running", "created_at": ended(20), "started_at": ended(20)});
     let running = Fact::Container(serde_json::from_value(running).unwrap());
     node.list(Source::Cri, vec![sandbox(ended(90)), container("init", 0, ended(30), 0), running]);
-    let ready = |node: &mut Node| place(node).status.ready_text();
+    let ready = |node: &mut Node| position(node).status.ready_text();
     assert_eq!(ready(&mut node), "1/1");
-    node.say(Source::Cri, container("side", 0, ended(10), 0));
-    assert_eq!(ready(&mut node), "1/2", "nothing was made after that one ended");
+    node.report(Source::Cri, container("side", 0, ended(10), 0));
+    assert_eq!(ready(&mut node), "1/2", "no container was created after its exit");
 }
 
 #[test]
-fn a_pod_whose_sandbox_was_made_anew_begins_with_its_init_containers() {
+fn a_pod_with_a_new_sandbox_starts_with_its_init_containers() {
     let mut node = Node::new();
     let at = node.at;
     let lost = json!({"exitCode": 255, "reason": "Unknown", "containerID": "containerd://app0", "startedAt": at, "finishedAt": at});
@@ -113,37 +112,40 @@ fn a_pod_whose_sandbox_was_made_anew_begins_with_its_init_containers() {
         Fact::Container(serde_json::from_value(side).unwrap()),
     ];
     node.list(Source::Cri, facts);
-    let place = place(&mut node);
-    assert_eq!((place.stage, place.state), (Stage::Init, StageState::Active));
-    assert!(place.next.is_none_or(|n| n.kind != super::NextKind::Restart), "the app container waits for the sidecar");
+    let position = position(&mut node);
+    assert_eq!((position.stage, position.state), (Stage::Init, StageState::Active));
+    assert!(
+        position.next.is_none_or(|n| n.kind != super::NextKind::Restart),
+        "the app container waits for the sidecar"
+    );
 }
 
 #[test]
-fn a_pod_that_the_node_controller_marked_is_not_ready_since_then() {
+fn a_pod_marked_by_the_node_controller_is_not_ready_since_then() {
     let mut node = Node::new();
     let condition =
         |kind: &str, status: &str, at: &str| json!({"type": kind, "status": status, "lastTransitionTime": at});
-    let began = "2026-09-21T13:00:00Z";
-    let status = json!({"phase": "Running", "startTime": began,
-        "conditions": [condition("Initialized", "True", began), condition("ContainersReady", "True", began),
+    let started = "2026-09-21T13:00:00Z";
+    let status = json!({"phase": "Running", "startTime": started,
+        "conditions": [condition("Initialized", "True", started), condition("ContainersReady", "True", started),
             condition("Ready", "False", "2026-09-21T13:50:00Z")],
         "containerStatuses": [{"name": "app", "ready": true, "started": true, "containerID": "containerd://1",
-            "state": {"running": {"startedAt": began}}}]});
+            "state": {"running": {"startedAt": started}}}]});
     node.list(Source::ApiPods, vec![pod(status)]);
-    let place = place(&mut node);
-    assert_eq!((place.stage, place.state), (Stage::Ready, StageState::Active));
-    assert_eq!(place.since.map(|at| at.to_rfc3339()), Some("2026-09-21T13:50:00Z".into()));
+    let position = position(&mut node);
+    assert_eq!((position.stage, position.state), (Stage::Ready, StageState::Active));
+    assert_eq!(position.since.map(|at| at.to_rfc3339()), Some("2026-09-21T13:50:00Z".into()));
 }
 
 #[test]
-fn the_kubelets_log_tells_the_back_off_of_a_kubelet_that_began_anew() {
+fn the_back_off_of_a_restarted_kubelet_is_read_from_its_log() {
     let mut node = Node::new();
     let ended = node.at;
     let status = json!({"phase": "Running", "startTime": "2026-09-21T13:00:00Z",
         "containerStatuses": [{"name": "app", "restartCount": 13, "containerID": "containerd://app13", "state": {"terminated":
             {"exitCode": 1, "reason": "Error", "containerID": "containerd://app13", "startedAt": ended, "finishedAt": ended}}}]});
     node.list(Source::ApiPods, vec![pod(status)]);
-    let next = |node: &mut Node| place(node).next.map(|n| ((n.at.unwrap() - ended).num_seconds(), n.estimated));
+    let next = |node: &mut Node| position(node).next.map(|n| ((n.at.unwrap() - ended).num_seconds(), n.estimated));
     assert_eq!(next(&mut node), Some((300, true)));
     let error = r#"failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 20s restarting failed container=app pod=p_n(u)""#;
     let entry = LogEntry {
@@ -153,6 +155,6 @@ fn the_kubelets_log_tells_the_back_off_of_a_kubelet_that_began_anew() {
         what: LogKind::SyncError { error: error.into() },
         severe: true,
     };
-    node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+    node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
     assert_eq!(next(&mut node), Some((20, false)));
 }

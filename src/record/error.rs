@@ -1,5 +1,4 @@
-//! Owns what is said when a recording cannot be written or read: what was tried, where, and what to do.
-//! It must not print, and must hold no text of a recording that was not made safe.
+//! Errors of writing and reading a recording: what failed, where, why, and the remedy.
 
 use std::fmt;
 use std::io;
@@ -7,108 +6,102 @@ use std::io;
 use super::format::{FORMAT_MAJOR, MAX_RAW};
 use crate::text::Text;
 
-/// Why a recording could not be written or read. The message is one line and complete; there is no source behind it.
+/// Why a recording could not be written or read. The message is complete, without a `source`; [`RecordError::remedy`] is apart.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The name is taken.
-    #[error("{file} exists already and is not overwritten: choose another name, or remove it first")]
+    /// The file exists.
+    #[error("{file} already exists and is not overwritten")]
     Exists {
         /// The file.
         file: Text,
     },
     /// The file could not be created.
-    #[error("cannot create {file}: {why}; choose a place that you may write to")]
+    #[error("cannot create {file}: {why}")]
     Create {
         /// The file.
         file: Text,
-        /// The system's answer.
+        /// The error of the system.
         why: io::Error,
     },
-    /// Writing failed; what was written before stays readable.
-    #[error(
-        "cannot write {len} bytes at byte {at} of {file}: {why}; what was recorded until then can be replayed, free some space or record to another place"
-    )]
+    /// Writing failed; what was written before is readable.
+    #[error("cannot write {len} bytes at byte {at} of {file}: {why}")]
     Write {
         /// The file.
         file: Text,
-        /// Offset of what was being written, bytes.
+        /// Offset of the write, bytes.
         at: u64,
         /// Its length, bytes.
         len: u64,
-        /// The system's answer.
+        /// The error of the system.
         why: io::Error,
     },
     /// Standard output is a terminal.
-    #[error("cannot record to standard output: it is a terminal; redirect it to a file or a pipe, or name a file")]
+    #[error("cannot record to standard output: it is a terminal")]
     Terminal,
-    /// The reading end of a pipe was closed.
-    #[error("{file} was closed by its reader after {at} bytes; what it received until then can be replayed")]
+    /// The reader closed the pipe.
+    #[error("{file} was closed by its reader after {at} bytes")]
     Closed {
-        /// What was written to.
+        /// The output.
         file: Text,
-        /// Bytes that were written.
+        /// Bytes written.
         at: u64,
     },
-    /// A keyframe, an observation or a header could not be written as JSON or compressed.
-    #[error("cannot encode {what} for a recording: {why}; this is a fault of the program, please report it")]
+    /// A keyframe, an observation or a header could not be encoded as JSON or compressed.
+    #[error("cannot encode {what} for a recording: {why}")]
     Encode {
         /// What was being encoded.
         what: &'static str,
-        /// Why not.
+        /// The error of the encoder.
         why: Text,
     },
     /// A header, an observation or a frame is longer than a reader accepts.
-    #[error("cannot record {what} of {len} bytes, the limit is {limit}: put fewer observations into one frame")]
+    #[error("cannot record {what} of {len} bytes, the limit is {limit}")]
     TooLarge {
         /// What was being encoded.
         what: &'static str,
-        /// Its length as far as it was measured, bytes.
+        /// Its length, bytes; a lower bound if encoding stopped at the limit.
         len: u64,
         /// The limit, bytes.
         limit: u64,
     },
     /// The file could not be opened.
-    #[error("cannot open the recording {file}: {why}; check its name and that you may read it")]
+    #[error("cannot open the recording {file}: {why}")]
     Open {
         /// The file.
         file: Text,
-        /// The system's answer.
+        /// The error of the system.
         why: io::Error,
     },
-    /// Not a file that can be read in any order.
-    #[error("cannot read a recording from {file}: it is no regular file; copy it to one first")]
+    /// Not a regular file: a recording is read in any order.
+    #[error("cannot read a recording from {file}: not a regular file")]
     NotAFile {
         /// The file.
         file: Text,
     },
     /// Reading failed.
-    #[error("cannot read {file} at byte {at}: {why}; copy the recording to another disk and try again")]
+    #[error("cannot read {file} at byte {at}: {why}")]
     Read {
         /// The file.
         file: Text,
         /// Offset, bytes.
         at: u64,
-        /// The system's answer.
+        /// The error of the system.
         why: io::Error,
     },
-    /// Neither header nor frames.
-    #[error("{file} is not a recording: it does not begin like one; give a file that `kpodtrace record` wrote")]
+    /// Neither a header nor frames.
+    #[error("{file} is not a recording: its header is missing")]
     NotARecording {
         /// The file.
         file: Text,
     },
-    /// It begins like a recording, and nothing behind that can be read.
-    #[error(
-        "the header of the recording {file} is damaged and no frame follows it: nothing can be read; copy it again"
-    )]
+    /// The start is that of a recording, and neither header nor frames are readable.
+    #[error("the header of the recording {file} is damaged and no frame follows it")]
     HeaderDamaged {
         /// The file.
         file: Text,
     },
-    /// A later program wrote it, in a format that this one does not read.
-    #[error(
-        "{file} was written by {program} in format {major}, this program reads up to format {FORMAT_MAJOR}: use {program} or later"
-    )]
+    /// A later version wrote it, in a format that this version does not read.
+    #[error("{file} was written by {program} in format {major}, this version reads up to format {FORMAT_MAJOR}")]
     Newer {
         /// The file.
         file: Text,
@@ -118,21 +111,21 @@ pub enum RecordError {
         program: Text,
     },
     /// There is no such frame.
-    #[error("there is no frame {index} in {file}, it has {frames}: ask for a lower one")]
+    #[error("no frame {index} in {file}, it has {frames}")]
     NoFrame {
         /// The file.
         file: Text,
-        /// Index asked for.
+        /// Requested index.
         index: usize,
         /// Number of frames.
         frames: usize,
     },
     /// A frame cannot be decoded.
-    #[error("cannot decode frame {number} at byte {at} of {file}: {why}; the other frames do not depend on it")]
+    #[error("cannot decode frame {number} at byte {at} of {file}: {why}")]
     Frame {
         /// The file.
         file: Text,
-        /// The frame's own number.
+        /// Number of the frame.
         number: u64,
         /// Offset, bytes.
         at: u64,
@@ -141,32 +134,32 @@ pub enum RecordError {
     },
 }
 
-/// What is wrong with a frame whose header is in order.
+/// What is wrong with a frame that has a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameFault {
     /// It changed after the recording was opened.
-    #[error("its checksum is wrong")]
+    #[error("wrong checksum")]
     Checksum,
-    /// The compressed data cannot be decompressed to the length that the header says.
-    #[error("it does not decompress to the length it claims")]
+    /// The data cannot be decompressed to the length in the header.
+    #[error("decompressed length differs from the header")]
     Compression,
-    /// The first line is no keyframe.
-    #[error("it does not begin with a keyframe")]
+    /// The first line is not a keyframe.
+    #[error("no keyframe at the start")]
     Keyframe,
-    /// The pieces of its state make up no JSON text, or a longer one than any program writes.
-    #[error("the pieces of its state do not fit together")]
+    /// The pieces of its state are not JSON text together, or exceed the size limit.
+    #[error("pieces of the state do not fit together")]
     Pieces,
-    /// It holds more or fewer lines than its header says.
-    #[error("it does not hold the number of observations it claims")]
+    /// Its number of lines differs from the header.
+    #[error("number of observations differs from the header")]
     Count,
 }
 
-/// A part of a recording that cannot be used, or that is missing.
+/// A damaged or missing part of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Offset of the part, bytes.
     pub at: u64,
-    /// Its length in bytes; 0 for something that is missing.
+    /// Its length, bytes; 0 for a missing part.
     pub len: u64,
     /// What is wrong.
     pub what: Damage,
@@ -175,71 +168,71 @@ pub struct Problem {
 /// What is wrong with a part of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// The header: node and program are unknown.
+    /// The header is damaged: node and program are unknown.
     Header,
-    /// Bytes that are no part of a recording.
+    /// Bytes that do not belong to a recording.
     Garbage,
     /// A frame or an end record whose checksum is wrong.
     Checksum,
-    /// A frame that stops before its end, as a killed writer leaves it.
+    /// An incomplete frame, as a killed writer leaves it.
     Torn,
-    /// Frames that should stand here.
+    /// Missing frames.
     Missing {
         /// Number of the first.
         first: u64,
         /// How many.
         count: u64,
     },
-    /// A frame whose number was passed already.
+    /// A frame with a number that is not higher than the last one.
     OutOfOrder {
         /// Its number.
         number: u64,
     },
-    /// Frames that go on from one that is damaged or missing, so that they cannot be used.
+    /// Frames that build on a damaged or missing one, so that they cannot be used.
     NoState {
         /// Number of the first.
         first: u64,
         /// How many.
         count: u64,
     },
-    /// An end record with frames behind it.
+    /// An end record followed by frames.
     EarlyEnd,
-    /// There is no end record: the writer was stopped, or is still at work.
+    /// No end record: the writer was killed, or is still running.
     NoEnd,
-    /// The end record's totals are not those of the frames.
+    /// The totals in the end record differ from the frames.
     Totals {
-        /// Frames the writer wrote.
+        /// Frames that the writer wrote.
         frames: u64,
         /// Observations in them.
         observations: u64,
     },
-    /// Too much looks like a frame and is none; the search was given up.
+    /// Too many false frame marks: the scan was stopped.
     GivenUp,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Damage::Header => f.write_str("the header is damaged, node and program are unknown"),
-            Damage::Garbage => f.write_str("no part of a recording"),
-            Damage::Checksum => f.write_str("a frame with a wrong checksum"),
-            Damage::Torn => f.write_str("a frame that stops before its end"),
+            Damage::Header => f.write_str("damaged header, node and program are unknown"),
+            Damage::Garbage => f.write_str("bytes that do not belong to a recording"),
+            Damage::Checksum => f.write_str("frame with a wrong checksum"),
+            Damage::Torn => f.write_str("incomplete frame"),
             Damage::Missing { first, count: 1 } => write!(f, "frame {first} is missing"),
             Damage::Missing { first, count } => {
                 write!(f, "frames {first} to {} are missing", first.saturating_add(count.saturating_sub(1)))
             }
-            Damage::OutOfOrder { number } => write!(f, "frame {number} once more, or out of order"),
-            Damage::NoState { first, count: 1 } => write!(f, "frame {first} builds on one that is not here"),
+            Damage::OutOfOrder { number } => write!(f, "frame {number} is repeated or out of order"),
+            Damage::NoState { first, count: 1 } => write!(f, "frame {first} builds on a missing frame"),
             Damage::NoState { first, count } => {
                 let last = first.saturating_add(count.saturating_sub(1));
-                write!(f, "frames {first} to {last} build on one that is not here")
+                write!(f, "frames {first} to {last} build on a missing frame")
             }
-            Damage::EarlyEnd => f.write_str("an end with frames behind it"),
-            Damage::NoEnd => f.write_str("no end: the writer was stopped, or is still at work"),
+            Damage::EarlyEnd => f.write_str("end record followed by frames"),
+            Damage::NoEnd => f.write_str("no end record: the writer was killed, or is still running"),
             Damage::Totals { frames, observations } => {
-                write!(f, "{frames} frames with {observations} observations were written, others are here")
+                write!(f, "end record counts {frames} frames and {observations} observations, the file has others")
             }
-            Damage::GivenUp => f.write_str("too much looks like a frame and is none, the search was given up"),
+            Damage::GivenUp => f.write_str("too many false frame marks, scan stopped"),
         }
     }
 }
@@ -254,6 +247,29 @@ impl fmt::Display for Problem {
 }
 
 impl RecordError {
+    /// What the user can do about it; empty if nothing.
+    pub fn remedy(&self) -> String {
+        match self {
+            RecordError::Exists { .. } => "choose another name, or delete the file".into(),
+            RecordError::Create { .. } => "choose a folder with write permission".into(),
+            RecordError::Write { .. } => {
+                "free disk space or record to another disk; the recording is readable up to that byte".into()
+            }
+            RecordError::Terminal => "redirect it to a file or a pipe, or give a file name".into(),
+            RecordError::Closed { .. } => "".into(),
+            RecordError::Encode { .. } => "report this bug in kpodtrace".into(),
+            RecordError::TooLarge { .. } => "write fewer observations per frame".into(),
+            RecordError::Open { .. } => "check the path and its permissions".into(),
+            RecordError::NotAFile { .. } => "copy it to a regular file".into(),
+            RecordError::Read { .. } => "copy the recording to another disk and retry".into(),
+            RecordError::NotARecording { .. } => "give a file that `kpodtrace record` wrote".into(),
+            RecordError::HeaderDamaged { .. } => "copy the file again".into(),
+            RecordError::NoFrame { .. } => "use a lower index".into(),
+            RecordError::Frame { .. } => "other frames are readable: choose another time".into(),
+            RecordError::Newer { program, .. } => format!("use {program} or later"),
+        }
+    }
+
     pub(super) fn too_large_frame(len: usize) -> Self {
         RecordError::TooLarge { what: "a frame", len: len as u64, limit: u64::from(MAX_RAW) }
     }

@@ -1,82 +1,85 @@
-//! Owns the bytes of a recording: header, frame header, end record, and their checksums.
-//! It must not do I/O, and must take every length that it reads for a lie until the checksum over it is right.
+//! The bytes of a recording: header, frame header, end record, and their checksums. No length is used before its checksum is
+//! verified.
 //!
 //! All numbers are little endian; checksums are CRC-32 (IEEE).
 //!
 //! ```text
 //! header   magic 8, major u16, minor u16, length u32, crc u32, then `length` bytes: one line of JSON with its line feed.
-//!          The crc is over the 16 bytes before it and the line. This part is the same in every major version.
+//!          The crc covers the 16 bytes before it and the line. The header is the same in every major version.
 //! frame    magic 8, major u16, header length u16, compressed u32, raw u32, observations u32, number u64,
 //!          first mono u64, last mono u64 (µs), first wall i64 (Unix µs, rounded down), last wall i64 (rounded up),
-//!          since major version 2: back u32, piece u8
-//!          (a later minor version may add fields here: the header length says so)
+//!          from major version 2: back u32, piece u8
+//!          (a later minor version can add fields here and increase the header length)
 //!          payload crc u32 (over all the above and the payload), header crc u32 (over all the above), payload.
 //! end      magic 8, frames u64, observations u64, crc u32 (over all the above).
 //! payload  one zstd frame: a line of JSON {"at":{"mono":…,"wall":…},"keyframe":…}, then one line for each observation.
 //! ```
 //!
-//! A frame with `back` 0 begins with a state, the keyframe; in version 1 every frame does. One with another `back` goes on
-//! from the frame before it, holds the keyframe `null`, and the state that it builds on begins so many frames before it. A
-//! state that is too long for one frame is cut into pieces: consecutive frames without observations whose keyframes are JSON
-//! strings that make up the state's JSON text together; `piece` is 1 where another one follows, 2 in the last, 0 elsewhere.
+//! A frame with `back` 0 starts with a state, the keyframe; in version 1 every frame does. A frame with `back` above 0 continues
+//! the frame before it, has the keyframe `null`, and builds on the state that starts `back` frames before it. A state that is
+//! too long for one frame is divided into pieces: consecutive frames without observations whose keyframes are JSON strings,
+//! which together are the JSON text of the state; `piece` is 1 if another piece follows, 2 in the last, 0 in all other frames.
 
 use serde::{Deserialize, Serialize};
 
-use super::{At, Header, RecordError};
+use super::{RecordError, RecordHeader, RecordPoint};
 use crate::observation::Time;
 use crate::text::Text;
 
-/// Major version of the format; a higher one cannot be read by this program.
+/// Major version of the format; this program cannot read a higher one.
 pub const FORMAT_MAJOR: u16 = 2;
-/// Minor version of the format; a higher one only adds what may be ignored.
+/// Minor version of the format; a higher one only adds fields that can be ignored.
 pub const FORMAT_MINOR: u16 = 0;
 /// Longest payload of a frame before compression, bytes.
 pub const MAX_RAW: u32 = 64 << 20;
 
-/// Not UTF-8, and changed by every transfer that takes the file for text.
+/// Not UTF-8, and changed by every transfer in text mode.
 const MAGIC: [u8; 8] = *b"\x89KPT\r\n\x1a\n";
 const FRAME_MAGIC: [u8; 8] = *b"\xf7KPTfr\r\n";
 const END_MAGIC: [u8; 8] = *b"\xf7KPTen\r\n";
-/// Both magics begin so; 0xf7 is in no UTF-8 text.
+/// First bytes of the frame and the end magic; UTF-8 text never contains 0xf7.
 pub(super) const MARK: [u8; 4] = *b"\xf7KPT";
 
-/// True when a file that begins with these bytes is a recording, of whatever version.
+/// True if a file with these first bytes is a recording, of any version.
 pub fn is_recording(start: &[u8]) -> bool {
     start.starts_with(&MAGIC)
 }
 
-/// Whole microseconds, rounded up: stamps are finer, and the end of a frame must not lie before its last observation.
+/// Whole microseconds, rounded up: the end of a frame must not be before its last observation, which has nanoseconds.
 fn micros_up(at: Time) -> i64 {
     let rest = at.timestamp_subsec_nanos() % 1000;
     at.timestamp_micros().saturating_add(i64::from(rest != 0))
 }
 
-/// Longest header line that is read or written, bytes.
+/// Longest header line, bytes.
 const MAX_HEADER: usize = 64 << 10;
 const PREAMBLE: usize = 20;
-/// No header is longer than this, so no first frame begins later.
+/// Longest header, bytes: the first frame starts at this offset at the latest.
 pub(super) const MAX_PREAMBLE: usize = PREAMBLE + MAX_HEADER;
 
 const FRAME_FIELDS: usize = 64;
 const FRAME_CRCS: usize = 8;
-/// The frame header of version 1.
+/// Length of the frame header of version 1, bytes.
 const MIN_FRAME_HEADER: usize = FRAME_FIELDS + FRAME_CRCS;
-/// The frame header that is written.
+/// Length of the frame header that is written, bytes.
 const FRAME_HEADER: usize = MIN_FRAME_HEADER + 5;
-/// Longest frame header that a later minor version may write, bytes.
+/// Longest frame header of a later minor version, bytes.
 pub(super) const MAX_FRAME_HEADER: usize = 512;
-/// What zstd needs at most for [`MAX_RAW`] bytes that do not compress, generously.
+/// Upper bound of the compressed length of [`MAX_RAW`] bytes.
 const MAX_COMPRESSED: u32 = MAX_RAW + (MAX_RAW >> 7) + 1024;
 
 #[derive(Serialize)]
 struct HeaderLine<'a> {
     format: String,
     #[serde(flatten)]
-    header: &'a Header,
+    header: &'a RecordHeader,
 }
 
-/// The header as it stands at the beginning of the file.
-pub(super) fn encode_header(header: &Header) -> Result<Vec<u8>, RecordError> {
+/// Encodes the header, for the start of the file.
+///
+/// # Errors
+/// [`RecordError::Encode`] and [`RecordError::TooLarge`].
+pub(super) fn encode_header(header: &RecordHeader) -> Result<Vec<u8>, RecordError> {
     let line = HeaderLine { format: format!("{FORMAT_MAJOR}.{FORMAT_MINOR}"), header };
     let mut line =
         serde_json::to_vec(&line).map_err(|e| RecordError::Encode { what: "the header", why: e.to_string().into() })?;
@@ -97,20 +100,20 @@ pub(super) fn encode_header(header: &Header) -> Result<Vec<u8>, RecordError> {
     Ok(out)
 }
 
-/// What the beginning of a file is.
+/// The start of a file.
 #[derive(Debug)]
 pub(super) enum Beginning {
-    /// A header; the first frame follows at `len`.
-    Header { header: Header, len: u64 },
-    /// A good header of a later major version.
+    /// A valid header; the first frame is at offset `len`.
+    Header { header: RecordHeader, len: u64 },
+    /// A valid header of a later major version.
     Newer { major: u16, program: Text },
-    /// The magic is right, what follows is not.
+    /// The right magic with a damaged header.
     Damaged,
-    /// Anything else.
+    /// Not a recording.
     Foreign,
 }
 
-/// Reads the header from the first [`MAX_PREAMBLE`] bytes of a file, or all there are.
+/// Decodes the header from the first [`MAX_PREAMBLE`] bytes of a file, or from fewer if the file is shorter.
 pub(super) fn decode_header(bytes: &[u8]) -> Beginning {
     #[derive(Deserialize)]
     struct Program {
@@ -145,21 +148,21 @@ pub(super) fn decode_header(bytes: &[u8]) -> Beginning {
     parse().unwrap_or(Beginning::Damaged)
 }
 
-/// Where the state comes from that a frame's observations build on.
+/// The state on which a frame's observations build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameStart {
-    /// It is this frame's keyframe.
+    /// The keyframe of this frame.
     State,
-    /// A part of its JSON text is this frame's keyframe.
+    /// A state in pieces: the keyframe of this frame is a part of its JSON text.
     Piece {
-        /// Frames before this one with earlier pieces.
+        /// Number of earlier pieces.
         back: u32,
-        /// It is the last piece.
+        /// The last piece.
         last: bool,
     },
-    /// It is what the frame before leads to.
+    /// The state after the frame before.
     Before {
-        /// Frames before this one down to the state, at least 1.
+        /// Number of frames back to the state, at least 1.
         back: u32,
     },
 }
@@ -182,7 +185,7 @@ impl FrameStart {
         }
     }
 
-    /// Frames before this one down to the one where the state begins.
+    /// Number of frames back to the start of the state.
     pub fn back(self) -> u32 {
         match self {
             FrameStart::State => 0,
@@ -200,12 +203,12 @@ pub(super) struct FrameHead {
     pub number: u64,
     pub start: FrameStart,
     /// The earliest of each clock in the frame.
-    pub first: At,
+    pub first: RecordPoint,
     /// The latest of each clock in the frame.
-    pub last: At,
+    pub last: RecordPoint,
 }
 
-/// The frame header of `payload`, whose length must be the head's `compressed`.
+/// Encodes the frame header of `payload`. The length of `payload` must be `compressed` of the head.
 pub(super) fn encode_frame_head(head: &FrameHead, payload: &[u8]) -> Vec<u8> {
     let mut out = FRAME_MAGIC.to_vec();
     out.extend(FORMAT_MAJOR.to_le_bytes());
@@ -229,7 +232,7 @@ pub(super) fn encode_frame_head(head: &FrameHead, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The end record.
+/// Encodes the end record.
 pub(super) fn encode_end(frames: u64, observations: u64) -> Vec<u8> {
     let mut out = END_MAGIC.to_vec();
     out.extend(frames.to_le_bytes());
@@ -239,30 +242,30 @@ pub(super) fn encode_end(frames: u64, observations: u64) -> Vec<u8> {
     out
 }
 
-/// What stands at one place behind the header.
+/// What is at an offset after the header.
 #[derive(Debug)]
 pub(super) enum Mark {
-    /// A frame header in order; its payload has not been looked at.
+    /// A valid frame header; its payload is not checked.
     Frame {
         head: FrameHead,
         /// Length of the header, bytes.
         header_len: u64,
-        /// The payload's checksum, begun over the header fields.
-        begun: crc32fast::Hasher,
-        /// What it must come to.
+        /// Checksum of the header fields, to be continued over the payload.
+        partial_crc: crc32fast::Hasher,
+        /// Expected checksum of fields and payload.
         crc: u32,
     },
-    /// An end record in order.
+    /// A valid end record.
     End { frames: u64, observations: u64, len: u64 },
-    /// It begins like one of the two and is damaged.
+    /// Starts like one of the two and is damaged.
     Damaged,
-    /// It begins like one of the two and the bytes end too early.
+    /// Starts like one of the two and is incomplete.
     Short,
     /// Anything else.
     None,
 }
 
-/// Reads what stands at the beginning of `bytes`, which should be [`MAX_FRAME_HEADER`] long where the file is.
+/// Decodes the mark at the start of `bytes`: [`MAX_FRAME_HEADER`] bytes, or fewer at the end of the file.
 pub(super) fn decode_mark(bytes: &[u8]) -> Mark {
     let mut rest = bytes;
     let Some(magic) = take::<8>(&mut rest) else {
@@ -334,15 +337,16 @@ fn decode_fields(major: u16, header: &[u8], mut rest: &[u8]) -> Option<Mark> {
         observations,
         number,
         start,
-        // A header may say that a frame ends before it begins; what is searched must be in order.
-        first: At { mono: first_mono.min(last_mono), wall: first_wall.min(last_wall) },
-        last: At { mono: first_mono.max(last_mono), wall: first_wall.max(last_wall) },
+        // A damaged header can have last before first; the index needs them in order.
+        first: RecordPoint { mono: first_mono.min(last_mono), wall: first_wall.min(last_wall) },
+        last: RecordPoint { mono: first_mono.max(last_mono), wall: first_wall.max(last_wall) },
     };
-    let mut begun = crc32fast::Hasher::new();
-    begun.update(fields);
-    Some(Mark::Frame { head, header_len: header.len() as u64, begun, crc })
+    let mut partial_crc = crc32fast::Hasher::new();
+    partial_crc.update(fields);
+    Some(Mark::Frame { head, header_len: header.len() as u64, partial_crc, crc })
 }
 
+/// Splits off the first `N` bytes.
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk::<N>()?;
     *rest = tail;

@@ -1,5 +1,4 @@
-//! Owns a frame's payload: a keyframe and the observations behind it, packed for a file and unpacked again.
-//! It must not touch a file, and must hold no more of a hostile frame than the limit allows.
+//! The payload of a frame: a keyframe and observations, packed for writing and unpacked within limits.
 
 use std::io;
 
@@ -7,49 +6,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::format::{FrameHead, FrameStart, MAX_RAW};
-use super::{At, FrameFault, RecordError};
+use super::{FrameFault, RecordError, RecordPoint};
 use crate::observation::{Decoded, Observation};
 
-/// Longest line of an observation, bytes: more than any API server stores. What one decodes to is many times as large,
-/// so a longer one is taken for malformed.
+/// Longest line of an observation, bytes: more than any API server stores. Longer lines count as malformed, since the decoded
+/// value is many times as large.
 pub const MAX_LINE_LEN: usize = 2 << 20;
 
-/// Most observations in one frame: what a reader holds at once.
+/// Most observations in one frame.
 pub const FRAME_OBSERVATIONS: usize = 4096;
-/// Longest payload of a frame that is written, bytes before compression: half of what a reader takes.
+/// Longest payload that is written, bytes before compression: half of what a reader accepts.
 const FRAME_LEN: usize = (MAX_RAW / 2) as usize;
-/// Longest state that is written or read, bytes of its JSON text: more than that of a node with 60,000 pods in sight.
+/// Longest JSON text of a state, bytes: more than that of a node with 60,000 visible pods.
 pub const MAX_STATE: usize = 256 << 20;
 
-/// zstd's own default: smaller costs the node more than the bytes are worth.
+/// Compression level: the default of zstd. A higher one costs the node too much CPU time.
 const LEVEL: i32 = 3;
 
 #[derive(Serialize)]
-struct KeyLine<'a, K: ?Sized> {
-    at: At,
+struct KeyframeLine<'a, K: ?Sized> {
+    at: RecordPoint,
     keyframe: &'a K,
 }
 
 #[derive(Deserialize)]
-struct OwnedKeyLine {
-    at: At,
+struct OwnedKeyframeLine {
+    at: RecordPoint,
     keyframe: Box<RawValue>,
 }
 
-/// Observations as a frame's payload holds them: one line each.
+/// Encoded observations of a frame, one line each.
 #[derive(Clone, Debug, Default)]
-pub struct Lines {
+pub struct ObservationLines {
     raw: Vec<u8>,
     count: usize,
-    /// The earliest and the latest of each clock.
-    span: Option<(At, At)>,
+    /// The earliest and the latest value of each clock.
+    span: Option<(RecordPoint, RecordPoint)>,
 }
 
-impl Lines {
+impl ObservationLines {
     /// Adds an observation.
     ///
     /// # Errors
-    /// [`RecordError::Encode`], and [`RecordError::TooLarge`] above [`MAX_LINE_LEN`]; then nothing is added.
+    /// [`RecordError::Encode`], and [`RecordError::TooLarge`] above [`MAX_LINE_LEN`]. Nothing is added then.
     pub fn push(&mut self, observation: &Observation) -> Result<(), RecordError> {
         let line = observation
             .encode()
@@ -61,41 +60,41 @@ impl Lines {
         self.raw.extend_from_slice(line.as_bytes());
         self.raw.push(b'\n');
         self.count += 1;
-        let at = At { mono: observation.stamp.mono, wall: observation.stamp.wall };
+        let at = RecordPoint { mono: observation.stamp.mono, wall: observation.stamp.wall };
         self.span = Some(self.span(at));
         Ok(())
     }
 
-    /// The earliest and the latest of each clock, of these lines and of `at`.
-    fn span(&self, at: At) -> (At, At) {
+    /// The earliest and the latest value of each clock, in these lines and `at`.
+    fn span(&self, at: RecordPoint) -> (RecordPoint, RecordPoint) {
         let (first, last) = self.span.unwrap_or((at, at));
-        let first = At { mono: first.mono.min(at.mono), wall: first.wall.min(at.wall) };
-        (first, At { mono: last.mono.max(at.mono), wall: last.wall.max(at.wall) })
+        let first = RecordPoint { mono: first.mono.min(at.mono), wall: first.wall.min(at.wall) };
+        (first, RecordPoint { mono: last.mono.max(at.mono), wall: last.wall.max(at.wall) })
     }
 
-    /// How many there are.
+    /// Number of observations.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// True when there are none.
+    /// True without observations.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// As much as one frame should hold, in number or in bytes.
+    /// True when a frame is full, in number or in bytes.
     pub fn is_full(&self) -> bool {
         self.count >= FRAME_OBSERVATIONS || self.raw.len() >= FRAME_LEN / 2
     }
 }
 
-/// Takes a state as long as it is not too long.
-struct Limited {
+/// A buffer with a size limit.
+struct LimitedBuffer {
     bytes: Vec<u8>,
     limit: usize,
 }
 
-impl io::Write for Limited {
+impl io::Write for LimitedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > self.limit {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -109,44 +108,52 @@ impl io::Write for Limited {
     }
 }
 
-/// A frame ready to be written, compressed and without its number: what a ring keeps until it is asked for.
+/// A compressed frame that is ready to be written; the writer numbers it.
 #[derive(Clone, Debug)]
-pub struct Packed {
+pub struct PackedFrame {
     pub(super) head: FrameHead,
     pub(super) payload: Vec<u8>,
 }
 
-impl Packed {
-    /// Packs `keyframe`, the state as it was at `at`, and what was observed from then on, in order, into one frame.
+impl PackedFrame {
+    /// Packs `keyframe`, the state at `at`, and the observations after it, in order, into one frame.
     ///
     /// # Errors
     /// [`RecordError::Encode`] and [`RecordError::TooLarge`] (an observation above [`MAX_LINE_LEN`], all together above
     /// [`MAX_RAW`](super::MAX_RAW)).
-    pub fn new<K: Serialize + ?Sized>(at: At, keyframe: &K, observations: &[Observation]) -> Result<Self, RecordError> {
-        let mut lines = Lines::default();
+    pub fn new<K: Serialize + ?Sized>(
+        at: RecordPoint,
+        keyframe: &K,
+        observations: &[Observation],
+    ) -> Result<Self, RecordError> {
+        let mut lines = ObservationLines::default();
         for observation in observations {
             lines.push(observation)?;
         }
         Self::with_start(FrameStart::State, at, keyframe, &lines)
     }
 
-    /// Packs a state and what was observed from then on into as many frames as that takes.
+    /// Packs a state and the observations after it into as many frames as needed.
     ///
     /// # Errors
     /// [`RecordError::Encode`], and [`RecordError::TooLarge`] for a state above [`MAX_STATE`].
-    pub fn state<K: Serialize + ?Sized>(at: At, keyframe: &K, lines: &Lines) -> Result<Vec<Self>, RecordError> {
-        Self::cut(at, keyframe, lines, FRAME_LEN, MAX_STATE)
+    pub fn with_state<K: Serialize + ?Sized>(
+        at: RecordPoint,
+        keyframe: &K,
+        lines: &ObservationLines,
+    ) -> Result<Vec<Self>, RecordError> {
+        Self::with_state_in(at, keyframe, lines, FRAME_LEN, MAX_STATE)
     }
 
-    /// The same with a limit for a frame's payload and one for the state, bytes.
-    pub(super) fn cut<K: Serialize + ?Sized>(
-        at: At,
+    /// Packs a state with a limit for the payload of a frame and one for the state, bytes.
+    pub(super) fn with_state_in<K: Serialize + ?Sized>(
+        at: RecordPoint,
         keyframe: &K,
-        lines: &Lines,
+        lines: &ObservationLines,
         frame: usize,
         limit: usize,
     ) -> Result<Vec<Self>, RecordError> {
-        let mut state = Limited { bytes: Vec::new(), limit };
+        let mut state = LimitedBuffer { bytes: Vec::new(), limit };
         if let Err(e) = serde_json::to_writer(&mut state, keyframe) {
             return Err(match e.is_io() {
                 true => RecordError::TooLarge { what: "a state", len: limit as u64 + 1, limit: limit as u64 },
@@ -162,7 +169,7 @@ impl Packed {
         }
         let state = String::from_utf8_lossy(&state);
         let mut rest = state.as_ref();
-        // As a JSON string a piece of JSON text is at most twice as long.
+        // A piece of JSON text is at most twice as long as a JSON string.
         let (mut frames, mut back) = (Vec::new(), 0);
         while !rest.is_empty() {
             let mut len = rest.len().min(frame / 2);
@@ -171,7 +178,7 @@ impl Packed {
             }
             let (piece, after) = rest.split_at(len);
             let start = FrameStart::Piece { back, last: after.is_empty() };
-            frames.push(Self::with_start(start, at, piece, &Lines::default())?);
+            frames.push(Self::with_start(start, at, piece, &ObservationLines::default())?);
             (rest, back) = (after, back + 1);
         }
         if !lines.is_empty() {
@@ -180,24 +187,24 @@ impl Packed {
         Ok(frames)
     }
 
-    /// Packs what was observed since the frame before, which this one goes on from.
+    /// Packs observations that build on the state after the frame before.
     ///
     /// # Errors
-    /// Those of [`Packed::new`].
-    pub fn after(at: At, lines: &Lines) -> Result<Self, RecordError> {
-        // How far the state is away is known when the frame is written.
+    /// Those of [`PackedFrame::new`].
+    pub fn without_state(at: RecordPoint, lines: &ObservationLines) -> Result<Self, RecordError> {
+        // The writer sets the distance to the state.
         Self::with_start(FrameStart::Before { back: 1 }, at, &(), lines)
     }
 
     fn with_start<K: Serialize + ?Sized>(
         start: FrameStart,
-        at: At,
+        at: RecordPoint,
         keyframe: &K,
-        lines: &Lines,
+        lines: &ObservationLines,
     ) -> Result<Self, RecordError> {
-        let mut raw = serde_json::to_vec(&KeyLine { at, keyframe })
+        let mut raw = serde_json::to_vec(&KeyframeLine { at, keyframe })
             .map_err(|e| RecordError::Encode { what: "a keyframe", why: e.to_string().into() })?;
-        // Raw JSON inside a keyframe is copied as it is. A line feed in it is white space: in a string it is escaped.
+        // Raw JSON in a keyframe is copied. A line feed in it is white space: in strings it is escaped.
         raw.iter_mut().filter(|b| **b == b'\n').for_each(|b| *b = b' ');
         raw.push(b'\n');
         raw.extend_from_slice(&lines.raw);
@@ -206,7 +213,12 @@ impl Packed {
         Ok(Self { head: FrameHead { start, ..packed.head }, ..packed })
     }
 
-    pub(super) fn compress(raw: &[u8], observations: usize, first: At, last: At) -> Result<Self, RecordError> {
+    pub(super) fn compress(
+        raw: &[u8],
+        observations: usize,
+        first: RecordPoint,
+        last: RecordPoint,
+    ) -> Result<Self, RecordError> {
         let too_large = || RecordError::too_large_frame(raw.len());
         let raw_len = u32::try_from(raw.len()).ok().filter(|&len| len <= MAX_RAW).ok_or_else(too_large)?;
         let observations = u32::try_from(observations).map_err(|_| too_large())?;
@@ -227,13 +239,13 @@ impl Packed {
         })
     }
 
-    /// Bytes of memory that the payload takes; in the file a header of less than 100 bytes is added.
+    /// Length of the payload, bytes. In the file a header of less than 100 bytes is added.
     pub fn size(&self) -> usize {
         self.payload.len()
     }
 
-    /// The latest of each clock in it.
-    pub fn last(&self) -> At {
+    /// The latest value of each clock.
+    pub fn last(&self) -> RecordPoint {
         self.head.last
     }
 }
@@ -241,11 +253,11 @@ impl Packed {
 /// A decoded frame.
 #[derive(Debug)]
 pub struct Frame {
-    /// The point that the keyframe holds for.
-    pub at: At,
-    /// The state at that point, before the first of the observations.
+    /// The point of the keyframe.
+    pub at: RecordPoint,
+    /// The state at that point, before the first observation.
     pub keyframe: Box<RawValue>,
-    /// The payload; everything before `lines` is the keyframe.
+    /// The payload; the keyframe ends before `lines`.
     raw: Vec<u8>,
     lines: usize,
 }
@@ -259,7 +271,7 @@ impl Frame {
         }
         let end = raw.iter().position(|&b| b == b'\n').ok_or(FrameFault::Keyframe)?;
         let line = raw.get(..end).unwrap_or_default();
-        let OwnedKeyLine { at, keyframe } = serde_json::from_slice(line).map_err(|_| FrameFault::Keyframe)?;
+        let OwnedKeyframeLine { at, keyframe } = serde_json::from_slice(line).map_err(|_| FrameFault::Keyframe)?;
         let frame = Self { at, keyframe, lines: end + 1, raw };
         if frame.observations().rest.iter().filter(|&&b| b == b'\n').count() != observations as usize
             || frame.raw.last() != Some(&b'\n')
@@ -269,24 +281,24 @@ impl Frame {
         Ok(frame)
     }
 
-    /// The observations in order, decoded one by one: only one at a time is held in memory.
+    /// The observations in order, decoded one by one.
     pub fn observations(&self) -> Observations<'_> {
         self.observations_from(0)
     }
 
-    /// The same behind the first `skipped` bytes of their lines, as [`Observations::read`] counts them.
+    /// The observations after the first `skipped` bytes of their lines, as counted by [`Observations::read`].
     pub fn observations_from(&self, skipped: usize) -> Observations<'_> {
         let rest = self.raw.get(self.lines + skipped..).unwrap_or_default();
         Observations { len: skipped + rest.len(), rest, unknown: 0, malformed: 0 }
     }
 
-    /// The keyframe, which is not held any longer.
+    /// Takes the keyframe out of the frame, to free its memory.
     pub fn take_keyframe(&mut self) -> Box<RawValue> {
         std::mem::replace(&mut self.keyframe, RawValue::NULL.to_owned())
     }
 }
 
-/// The observations of one frame. What cannot be told is passed over and counted.
+/// The observations of one frame. Lines that cannot be decoded are skipped and counted.
 #[derive(Clone, Debug)]
 pub struct Observations<'a> {
     /// Bytes of all lines.
@@ -297,17 +309,17 @@ pub struct Observations<'a> {
 }
 
 impl Observations<'_> {
-    /// Bytes of the lines so far.
+    /// Length of the lines so far, bytes.
     pub fn read(&self) -> usize {
         self.len - self.rest.len()
     }
 
-    /// Lines so far that a later version of the program wrote and this one does not know.
+    /// Number of lines so far of kinds that this version does not know.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// Lines so far that are no observations at all.
+    /// Number of lines so far that are not observations.
     pub fn malformed(&self) -> u64 {
         self.malformed
     }

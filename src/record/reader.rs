@@ -1,5 +1,4 @@
-//! Owns reading a recording: what is in it, what is damaged, and any one of its frames.
-//! It must not change the file, nor keep more of it in memory than the index and one frame.
+//! Reads a recording: its header, its frames, its damaged parts. At most the index and one frame are in memory.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,43 +6,43 @@ use std::path::Path;
 use super::format::{self, Beginning, MAX_FRAME_HEADER, MAX_PREAMBLE, Mark};
 use super::scan::{self, FrameInfo, Scan};
 use super::storage::Storage;
-use super::{At, Damage, Frame, FrameFault, FrameStart, Header, MAX_STATE, Problem, RecordError};
+use super::{Damage, Frame, FrameFault, FrameStart, MAX_STATE, Problem, RecordError, RecordHeader, RecordPoint};
 use crate::observation::Time;
 use crate::text::Text;
 
-/// The state that a frame builds on.
+/// The state on which a frame builds.
 #[derive(Debug)]
-pub struct State {
-    /// The point that it holds for.
-    pub at: At,
-    /// It, as JSON.
+pub struct FrameState {
+    /// The point of the state.
+    pub at: RecordPoint,
+    /// The state as JSON.
     pub json: String,
-    /// Index of the frame whose observations come first behind it.
+    /// Index of the first frame with observations after it.
     pub next: usize,
 }
 
 /// A recording that is open for reading.
 #[derive(Debug)]
-pub struct Reader {
+pub struct RecordReader {
     storage: Storage,
-    header: Header,
+    header: RecordHeader,
     frames: Vec<FrameInfo>,
     problems: Vec<Problem>,
 }
 
-impl Reader {
-    /// Opens a file. What a writer adds to it later is not seen.
+impl RecordReader {
+    /// Opens a file. What a writer adds later is not read.
     ///
     /// # Errors
-    /// [`RecordError::Open`], [`RecordError::NotAFile`], [`RecordError::Read`], and those of [`Reader::from_bytes`].
+    /// [`RecordError::Open`], [`RecordError::NotAFile`], [`RecordError::Read`], and those of [`RecordReader::from_bytes`].
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         Self::from_storage(Storage::file(path)?)
     }
 
-    /// Opens a recording in memory; `name` is what messages call it.
+    /// Opens a recording in memory; `name` is for messages.
     ///
     /// # Errors
-    /// [`RecordError::NotARecording`], [`RecordError::HeaderDamaged`] when no frame is left either, and
+    /// [`RecordError::NotARecording`], [`RecordError::HeaderDamaged`] if there is no frame either, and
     /// [`RecordError::Newer`].
     pub fn from_bytes(name: &str, bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, RecordError> {
         Self::from_storage(Storage::memory(name.into(), bytes.into()))
@@ -52,7 +51,7 @@ impl Reader {
     fn from_storage(storage: Storage) -> Result<Self, RecordError> {
         let file = || storage.name.clone();
         let mut buffer = vec![0; MAX_PREAMBLE];
-        let nothing = match format::decode_header(storage.read(0, &mut buffer)?) {
+        let error = match format::decode_header(storage.read(0, &mut buffer)?) {
             Beginning::Header { header, len } => {
                 let Scan { frames, problems } = scan::scan(&storage, len)?;
                 return Ok(Self { storage, header, frames, problems });
@@ -61,11 +60,11 @@ impl Reader {
             Beginning::Damaged => RecordError::HeaderDamaged { file: file() },
             Beginning::Foreign => RecordError::NotARecording { file: file() },
         };
-        // The header is short and the frames stand alone: what was observed is worth more than the node's name.
-        let Some(start) = scan::first_mark(&storage, MAX_PREAMBLE as u64)? else { return Err(nothing) };
+        // Frames are readable without the header: only the name of the node is lost.
+        let Some(start) = scan::first_mark(&storage, MAX_PREAMBLE as u64)? else { return Err(error) };
         let Scan { frames, mut problems } = scan::scan(&storage, start)?;
-        let Some(first) = frames.first() else { return Err(nothing) };
-        let header = Header {
+        let Some(first) = frames.first() else { return Err(error) };
+        let header = RecordHeader {
             program: Text::default(),
             node: Text::default(),
             began: first.first.wall,
@@ -75,46 +74,46 @@ impl Reader {
         Ok(Self { storage, header, frames, problems })
     }
 
-    /// What the recording says of itself.
-    pub fn header(&self) -> &Header {
+    /// The header.
+    pub fn header(&self) -> &RecordHeader {
         &self.header
     }
 
-    /// The frames that are wholly there, in order.
+    /// The readable frames, in order.
     pub fn frames(&self) -> &[FrameInfo] {
         &self.frames
     }
 
-    /// What is damaged or missing, in the order of the file.
+    /// Damaged and missing parts, in the order of the file.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// True when the end is in place and every frame that was written is here with its checksum right.
-    pub fn complete(&self) -> bool {
+    /// True when the end record and every frame that was written are present and undamaged.
+    pub fn is_complete(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Index of the frame that holds what was the case at `wall`: the last one that spans it, or else the last that
-    /// begins before it, or else the first. None only if there are no frames.
-    pub fn find(&self, wall: Time) -> Option<usize> {
-        // A wall clock can be set back, so the frames need not be in its order.
+    /// Index of the frame for the time `wall`: the last one that spans it, else the last one that starts before it, else the first.
+    /// None only without frames.
+    pub fn find_frame(&self, wall: Time) -> Option<usize> {
+        // The wall clock can be set back: frames are not always in its order.
         let spans = self.frames.iter().rposition(|f| f.first.wall <= wall && wall <= f.last.wall);
         let begins = || self.frames.iter().rposition(|f| f.first.wall <= wall);
         spans.or_else(begins).or(if self.frames.is_empty() { None } else { Some(0) })
     }
 
-    /// The state that the frame of that index builds on.
+    /// The state on which the frame with that index builds.
     ///
     /// # Errors
-    /// Those of [`Reader::frame`].
-    pub fn state(&self, index: usize) -> Result<State, RecordError> {
+    /// Those of [`RecordReader::frame`].
+    pub fn state(&self, index: usize) -> Result<FrameState, RecordError> {
         let back = self.frames.get(index).map_or(0, |f| f.start.back());
         let mut next = index.saturating_sub(back as usize);
         let begins = self.frame(next)?;
         let is_piece = |index: usize| matches!(self.frames.get(index).map(|f| f.start), Some(FrameStart::Piece { .. }));
         if !is_piece(next) {
-            return Ok(State { at: begins.at, json: Box::<str>::from(begins.keyframe).into(), next });
+            return Ok(FrameState { at: begins.at, json: Box::<str>::from(begins.keyframe).into(), next });
         }
         let (at, mut json) = (begins.at, String::new());
         let fault = |at: usize| RecordError::Frame {
@@ -133,16 +132,16 @@ impl Reader {
             let is_last = matches!(self.frames.get(next).map(|f| f.start), Some(FrameStart::Piece { last: true, .. }));
             next += 1;
             if is_last {
-                return Ok(State { at, json, next });
+                return Ok(FrameState { at, json, next });
             }
             frame = self.frame(next)?;
         }
     }
 
-    /// Decodes the frame of that index, alone.
+    /// Decodes the frame with that index.
     ///
     /// # Errors
-    /// [`RecordError::NoFrame`], [`RecordError::Read`], and [`RecordError::Frame`] when it is not what it claims to be.
+    /// [`RecordError::NoFrame`], [`RecordError::Read`], and [`RecordError::Frame`] for a damaged frame.
     pub fn frame(&self, index: usize) -> Result<Frame, RecordError> {
         let file = || self.storage.name.clone();
         let Some(info) = self.frames.get(index) else {
@@ -151,14 +150,14 @@ impl Reader {
         let fault = |why| RecordError::Frame { file: file(), number: info.number, at: info.offset, why };
         let mut bytes = vec![0; usize::try_from(info.len).map_err(|_| fault(FrameFault::Compression))?];
         self.storage.read_exact(info.offset, &mut bytes)?;
-        // The file may have changed since it was opened.
+        // The file can have changed since it was opened.
         let start = bytes.get(..bytes.len().min(MAX_FRAME_HEADER)).unwrap_or_default();
-        let Mark::Frame { head, header_len, mut begun, crc } = format::decode_mark(start) else {
+        let Mark::Frame { head, header_len, mut partial_crc, crc } = format::decode_mark(start) else {
             return Err(fault(FrameFault::Checksum));
         };
         let payload = bytes.get(header_len as usize..).unwrap_or_default();
-        begun.update(payload);
-        if begun.finalize() != crc || head.number != info.number {
+        partial_crc.update(payload);
+        if partial_crc.finalize() != crc || head.number != info.number {
             return Err(fault(FrameFault::Checksum));
         }
         Frame::unpack(payload, head.raw, head.observations).map_err(fault)

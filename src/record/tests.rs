@@ -17,8 +17,8 @@ fn wall(s: u64) -> Time {
     Time::from_timestamp(1_772_366_400 + s as i64, 123_456_789).unwrap()
 }
 
-fn at(s: u64) -> At {
-    At { mono: s * 1_000_000, wall: wall(s) }
+fn at(s: u64) -> RecordPoint {
+    RecordPoint { mono: s * 1_000_000, wall: wall(s) }
 }
 
 /// Observations of the seconds from `s` on.
@@ -31,30 +31,32 @@ fn observations(s: u64, count: u64) -> Vec<Observation> {
     (s..s + count).map(&mut gone).collect()
 }
 
-fn header() -> Header {
-    let mut header = Header::new("node-1".into(), wall(0));
+fn header() -> RecordHeader {
+    let mut header = RecordHeader::new("node-1".into(), wall(0));
     header.labels.insert("ticket".into(), "OPS-1".into());
     header
 }
 
 /// A recording of three frames with 10 s each, the offsets of their ends, and of the recording's.
 static SMALL: LazyLock<(Vec<u8>, Vec<usize>)> = LazyLock::new(|| {
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
     let mut ends = vec![writer.bytes() as usize];
     for i in 0..3 {
-        writer.frame(at(i * 10), &serde_json::json!({"pods": i, "of": "a\nb"}), &observations(i * 10, 4)).unwrap();
+        writer
+            .write_frame(at(i * 10), &serde_json::json!({"pods": i, "of": "a\nb"}), &observations(i * 10, 4))
+            .unwrap();
         ends.push(writer.bytes() as usize);
     }
     (writer.finish().unwrap(), ends)
 });
 
-fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Reader, RecordError> {
-    Reader::from_bytes("test", bytes)
+fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<RecordReader, RecordError> {
+    RecordReader::from_bytes("test", bytes)
 }
 
-type Content = (u64, At, String, Vec<Observation>);
+type Content = (u64, RecordPoint, String, Vec<Observation>);
 
-fn content(reader: &Reader, index: usize) -> Result<Content, RecordError> {
+fn content(reader: &RecordReader, index: usize) -> Result<Content, RecordError> {
     let frame = reader.frame(index)?;
     let mut lines = frame.observations();
     let observations = lines.by_ref().collect();
@@ -62,7 +64,7 @@ fn content(reader: &Reader, index: usize) -> Result<Content, RecordError> {
     Ok((reader.frames()[index].number, frame.at, frame.keyframe.get().to_owned(), observations))
 }
 
-fn contents(reader: &Reader) -> Vec<Content> {
+fn contents(reader: &RecordReader) -> Vec<Content> {
     (0..reader.frames().len()).map(|i| content(reader, i).unwrap()).collect()
 }
 
@@ -70,18 +72,18 @@ fn original() -> Vec<Content> {
     contents(&open(SMALL.0.as_slice()).unwrap())
 }
 
-fn numbers(reader: &Reader) -> Vec<u64> {
+fn numbers(reader: &RecordReader) -> Vec<u64> {
     reader.frames().iter().map(|f| f.number).collect()
 }
 
-fn damages(reader: &Reader) -> Vec<Damage> {
+fn damages(reader: &RecordReader) -> Vec<Damage> {
     reader.problems().iter().map(|p| p.what).collect()
 }
 
 #[test]
 fn what_is_written_is_read_back() {
     let reader = open(SMALL.0.as_slice()).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     assert_eq!(reader.header(), &header());
     for i in 0..3u64 {
         let (number, time, keyframe, lines) = content(&reader, i as usize).unwrap();
@@ -101,21 +103,21 @@ fn what_is_written_is_read_back() {
 fn a_wall_time_is_found() {
     let reader = open(SMALL.0.as_slice()).unwrap();
     let far = crate::time::TimeDelta::days(1);
-    assert_eq!(reader.find(wall(0) - far), Some(0));
-    assert_eq!([0, 3, 5, 10, 12, 19, 20, 99].map(|s| reader.find(wall(s)).unwrap()), [0, 0, 0, 1, 1, 1, 2, 2]);
-    let none = Writer::create(Vec::new(), &header()).unwrap().finish().unwrap();
-    assert_eq!(open(none).unwrap().find(wall(0)), None);
+    assert_eq!(reader.find_frame(wall(0) - far), Some(0));
+    assert_eq!([0, 3, 5, 10, 12, 19, 20, 99].map(|s| reader.find_frame(wall(s)).unwrap()), [0, 0, 0, 1, 1, 1, 2, 2]);
+    let none = RecordWriter::create(Vec::new(), &header()).unwrap().finish().unwrap();
+    assert_eq!(open(none).unwrap().find_frame(wall(0)), None);
 }
 
 #[test]
 fn a_clock_that_is_set_back_is_found() {
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
     for (mono, s) in [(0, 100), (10, 110), (20, 50)] {
-        let at = At { mono: mono * 1_000_000, wall: wall(s) };
-        writer.frame(at, "k", &observations(s, 5)).unwrap();
+        let at = RecordPoint { mono: mono * 1_000_000, wall: wall(s) };
+        writer.write_frame(at, "k", &observations(s, 5)).unwrap();
     }
     let reader = open(writer.finish().unwrap()).unwrap();
-    assert_eq!([112, 101, 52].map(|s| reader.find(wall(s)).unwrap()), [1, 0, 2]);
+    assert_eq!([112, 101, 52].map(|s| reader.find_frame(wall(s)).unwrap()), [1, 0, 2]);
 }
 
 #[test]
@@ -125,20 +127,22 @@ fn a_file_is_read_on_demand_and_never_overwritten() {
     let path = dir.join("small.kpt");
     let mut writer = create_file(&path, &header()).unwrap();
     for i in 0..3 {
-        writer.frame(at(i * 10), &serde_json::json!({"pods": i, "of": "a\nb"}), &observations(i * 10, 4)).unwrap();
+        writer
+            .write_frame(at(i * 10), &serde_json::json!({"pods": i, "of": "a\nb"}), &observations(i * 10, 4))
+            .unwrap();
     }
     writer.finish().unwrap().sync_all().unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read(&path).unwrap(), SMALL.0);
-    let reader = Reader::open(&path).unwrap();
-    assert!(reader.complete());
+    let reader = RecordReader::open(&path).unwrap();
+    assert!(reader.is_complete());
     assert_eq!(contents(&reader), original());
 
     let again = create_file(&path, &header()).unwrap_err();
     assert!(matches!(again, RecordError::Exists { .. }), "{again}");
     assert!(matches!(create_file(&dir.join("no/file"), &header()), Err(RecordError::Create { .. })));
-    assert!(matches!(Reader::open(&dir), Err(RecordError::NotAFile { .. })));
-    assert!(matches!(Reader::open(&dir.join("none")), Err(RecordError::Open { .. })));
+    assert!(matches!(RecordReader::open(&dir), Err(RecordError::NotAFile { .. })));
+    assert!(matches!(RecordReader::open(&dir.join("none")), Err(RecordError::Open { .. })));
 
     std::fs::write(&path, &SMALL.0[..SMALL.1[1]]).unwrap();
     assert!(matches!(reader.frame(1), Err(RecordError::Read { .. })));
@@ -175,16 +179,16 @@ fn a_later_minor_version_may_lengthen_the_frame_header() {
     let crc = crc32fast::hash(&frame);
     frame.extend(crc.to_le_bytes());
     let reader = open([&bytes[..ends[0]], &frame, payload, &bytes[ends[1]..]].concat()).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     assert_eq!(contents(&reader), original());
 }
 
 /// A recording of one frame that holds `raw` and claims `observations` of them.
-fn with_payload(raw: &[u8], observations: usize, claimed: Option<u32>) -> Reader {
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
-    let mut packed = Packed::compress(raw, observations, at(0), at(0)).unwrap();
+fn with_payload(raw: &[u8], observations: usize, claimed: Option<u32>) -> RecordReader {
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
+    let mut packed = PackedFrame::compress(raw, observations, at(0), at(0)).unwrap();
     packed.head.raw = claimed.unwrap_or(packed.head.raw);
-    writer.packed(&packed).unwrap();
+    writer.write_packed(&packed).unwrap();
     open(writer.finish().unwrap()).unwrap()
 }
 
@@ -229,8 +233,8 @@ fn a_frame_that_is_not_what_it_claims_is_refused() {
 #[test]
 fn raw_json_of_a_keyframe_may_be_pretty() {
     let raw = RawValue::from_string("{\n  \"a\": \"b\\nc\"\n}".into()).unwrap();
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
-    writer.frame(at(0), &raw, &observations(0, 1)).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
+    writer.write_frame(at(0), &raw, &observations(0, 1)).unwrap();
     let reader = open(writer.finish().unwrap()).unwrap();
     let (_, _, keyframe, lines) = content(&reader, 0).unwrap();
     assert_eq!((keyframe.as_str(), lines), ("{   \"a\": \"b\\nc\" }", observations(0, 1)));
@@ -240,9 +244,9 @@ fn raw_json_of_a_keyframe_may_be_pretty() {
 fn what_no_reader_would_take_is_not_written() {
     let mut long = header();
     long.labels = (0..9).map(|i| (Text::from(i.to_string()), "x\n".repeat(4 << 10).into())).collect();
-    assert!(matches!(Writer::create(Vec::new(), &long), Err(RecordError::TooLarge { what: "a header", .. })));
+    assert!(matches!(RecordWriter::create(Vec::new(), &long), Err(RecordError::TooLarge { what: "a header", .. })));
     let huge = "x".repeat(MAX_RAW as usize);
-    assert!(matches!(Packed::new(at(0), &huge, &[]), Err(RecordError::TooLarge { what: "a frame", .. })));
+    assert!(matches!(PackedFrame::new(at(0), &huge, &[]), Err(RecordError::TooLarge { what: "a frame", .. })));
 }
 
 /// A disk that is full for one write.
@@ -264,10 +268,10 @@ impl std::io::Write for Full<'_> {
 #[test]
 fn a_frame_that_could_not_be_written_is_missed() {
     let full = std::cell::Cell::new(false);
-    let mut writer = Writer::create(Full(Vec::new(), &full), &header()).unwrap();
+    let mut writer = RecordWriter::create(Full(Vec::new(), &full), &header()).unwrap();
     for i in 0..3 {
         full.set(i == 1);
-        let written = writer.frame(at(i * 10), "k", &observations(i * 10, 4));
+        let written = writer.write_frame(at(i * 10), "k", &observations(i * 10, 4));
         assert_eq!(written.is_ok(), i != 1);
     }
     let reader = open(writer.finish().unwrap().0).unwrap();

@@ -1,5 +1,4 @@
-//! Owns writing a recording: header, numbered frames, end.
-//! It must not decide when a frame begins or what a keyframe holds, and never writes a part of a frame on purpose.
+//! Writes a recording: header, numbered frames, end record.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -10,56 +9,56 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::format::{self, FrameHead, FrameStart};
-use super::{At, Header, Packed, RecordError};
+use super::{PackedFrame, RecordError, RecordHeader, RecordPoint};
 use crate::observation::Observation;
 use crate::text::Text;
 
 /// Writes a recording.
 ///
-/// Each frame is handed over in one write and flushed, so that a writer that is killed leaves at most one torn frame at
-/// the end. Without [`Writer::finish`] the recording can be read, and says that it is not complete.
+/// Each frame is one write followed by a flush: a killed writer leaves at most one incomplete frame at the end. Without
+/// [`RecordWriter::finish`] the recording is readable and reported as incomplete.
 #[derive(Debug)]
-pub struct Writer<W: Write> {
+pub struct RecordWriter<W: Write> {
     sink: W,
     name: Text,
     at: u64,
     frames: u64,
     observations: u64,
-    /// Number of the frame in which the last state begins.
+    /// Number of the frame with the start of the last state.
     state: u64,
 }
 
-/// Creates the file of a recording, readable by its owner alone: it tells what runs on the node.
+/// Creates the file of a recording, readable only by its owner: it lists what runs on the node.
 ///
 /// # Errors
-/// [`RecordError::Exists`] rather than overwrite anything, [`RecordError::Create`], and those of [`Writer::create`].
-pub fn create_file(path: &Path, header: &Header) -> Result<Writer<File>, RecordError> {
+/// [`RecordError::Exists`], [`RecordError::Create`], and those of [`RecordWriter::create`].
+pub fn create_file(path: &Path, header: &RecordHeader) -> Result<RecordWriter<File>, RecordError> {
     let file = Text::name(&path.to_string_lossy());
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(sink) => Writer::begin(sink, file, header),
+        Ok(sink) => RecordWriter::start(sink, file, header),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(RecordError::Exists { file }),
         Err(why) => Err(RecordError::Create { file, why }),
     }
 }
 
-/// Begins a recording on standard output, which must not be a terminal.
+/// Starts a recording on standard output, which must not be a terminal.
 ///
 /// # Errors
-/// [`RecordError::Terminal`], [`RecordError::Create`], and those of [`Writer::create`].
-pub fn create_stdout(header: &Header) -> Result<Writer<File>, RecordError> {
+/// [`RecordError::Terminal`], [`RecordError::Create`], and those of [`RecordWriter::create`].
+pub fn create_stdout(header: &RecordHeader) -> Result<RecordWriter<File>, RecordError> {
     let stdout = io::stdout();
     if stdout.is_terminal() {
         return Err(RecordError::Terminal);
     }
     let file = Text::from("standard output");
     match stdout.as_fd().try_clone_to_owned() {
-        Ok(sink) => Writer::begin(sink.into(), file, header),
+        Ok(sink) => RecordWriter::start(sink.into(), file, header),
         Err(why) => Err(RecordError::Create { file, why }),
     }
 }
 
-impl Writer<File> {
-    /// Ends the recording and syncs it, where it is a file, so that it is there after a power cut. Gives its length, bytes.
+impl RecordWriter<File> {
+    /// Writes the end record and syncs the file, if it is one. Returns the length of the recording, bytes.
     ///
     /// # Errors
     /// [`RecordError::Write`].
@@ -71,39 +70,39 @@ impl Writer<File> {
     }
 }
 
-impl<W: Write> Writer<W> {
-    /// Begins a recording on `sink`.
+impl<W: Write> RecordWriter<W> {
+    /// Starts a recording on `sink`.
     ///
     /// # Errors
     /// [`RecordError::Write`]; [`RecordError::TooLarge`] and [`RecordError::Encode`] for the header.
-    pub fn create(sink: W, header: &Header) -> Result<Self, RecordError> {
-        Self::begin(sink, "the recording".into(), header)
+    pub fn create(sink: W, header: &RecordHeader) -> Result<Self, RecordError> {
+        Self::start(sink, "the recording".into(), header)
     }
 
-    fn begin(sink: W, name: Text, header: &Header) -> Result<Self, RecordError> {
+    fn start(sink: W, name: Text, header: &RecordHeader) -> Result<Self, RecordError> {
         let mut writer = Self { sink, name, at: 0, frames: 0, observations: 0, state: 0 };
         writer.put(&format::encode_header(header)?)?;
         Ok(writer)
     }
 
-    /// Writes a frame: `keyframe`, the state as it was at `at`, and what was observed from then on, in order.
+    /// Writes a frame: `keyframe`, the state at `at`, and the observations after it, in order.
     ///
     /// # Errors
-    /// Those of [`Packed::new`], with nothing written, and of [`Writer::packed`].
-    pub fn frame<K: Serialize + ?Sized>(
+    /// Those of [`PackedFrame::new`], with nothing written, and of [`RecordWriter::write_packed`].
+    pub fn write_frame<K: Serialize + ?Sized>(
         &mut self,
-        at: At,
+        at: RecordPoint,
         keyframe: &K,
         observations: &[Observation],
     ) -> Result<(), RecordError> {
-        self.packed(&Packed::new(at, keyframe, observations)?)
+        self.write_packed(&PackedFrame::new(at, keyframe, observations)?)
     }
 
-    /// Writes a frame that was packed before.
+    /// Writes a packed frame.
     ///
     /// # Errors
-    /// [`RecordError::Write`]. The next frame may be written all the same; the recording will tell that one is missing.
-    pub fn packed(&mut self, frame: &Packed) -> Result<(), RecordError> {
+    /// [`RecordError::Write`]. Further frames can be written; readers report the missing one.
+    pub fn write_packed(&mut self, frame: &PackedFrame) -> Result<(), RecordError> {
         if frame.head.start.back() == 0 {
             self.state = self.frames;
         }
@@ -112,16 +111,16 @@ impl<W: Write> Writer<W> {
             FrameStart::Before { .. } => FrameStart::Before { back },
             start => start,
         };
-        self.numbered(&FrameHead { start, ..frame.head }, &frame.payload)
+        self.write_numbered(&FrameHead { start, ..frame.head }, &frame.payload)
     }
 
-    /// Writes a frame that starts as it says.
+    /// Writes a frame without setting the distance to its state.
     #[cfg(test)]
-    pub(super) fn raw(&mut self, frame: &Packed) -> Result<(), RecordError> {
-        self.numbered(&frame.head, &frame.payload)
+    pub(super) fn write_unchecked(&mut self, frame: &PackedFrame) -> Result<(), RecordError> {
+        self.write_numbered(&frame.head, &frame.payload)
     }
 
-    fn numbered(&mut self, head: &FrameHead, payload: &[u8]) -> Result<(), RecordError> {
+    fn write_numbered(&mut self, head: &FrameHead, payload: &[u8]) -> Result<(), RecordError> {
         let mut bytes = format::encode_frame_head(&FrameHead { number: self.frames, ..*head }, payload);
         bytes.extend_from_slice(payload);
         self.frames += 1;
@@ -129,7 +128,7 @@ impl<W: Write> Writer<W> {
         self.put(&bytes)
     }
 
-    /// Ends the recording, which is what makes it complete, and gives the sink back, so that a file can be synced.
+    /// Writes the end record, which makes the recording complete, and returns the sink.
     ///
     /// # Errors
     /// [`RecordError::Write`].

@@ -1,74 +1,73 @@
-//! Owns a recording that grows while a node is observed.
-//! It must not hold more than one frame in memory, nor keep what was observed from the file for longer than a second.
+//! Records a node while it is observed. At most one frame is in memory, and an observation is written within a second.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use super::cutter::Cutter;
+use super::frame_cutter::FrameCutter;
 use crate::model::Model;
 use crate::observation::Observation;
-use crate::record::{RecordError, Writer};
+use crate::record::{RecordError, RecordWriter};
 
-/// Time between two states in the file, microseconds: what seeking has to replay at most, and what a damaged frame costs.
-const STATE_US: u64 = 10_000_000;
-/// Longest time that an observation waits to be written: with the time between two looks at the clock it is less than the
-/// second that may be lost when the program is killed.
-const WAITS: Duration = Duration::from_millis(500);
+/// Time between two states in the file, microseconds: how much a seek replays, and how much a damaged frame can cost.
+const STATE_INTERVAL_US: u64 = 10_000_000;
+/// Longest time that an observation is pending. With the interval of [`Recorder::write_due`] it is less than a second, which is
+/// lost at most when the program is killed.
+const MAX_PENDING: Duration = Duration::from_millis(500);
 
-/// What was recorded.
+/// Totals of a finished recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordingTotals {
     /// Frames written.
     pub frames: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Observations that were too long for a recording.
+    /// Number of observations that were too long for a recording.
     pub left_out: u64,
 }
 
-/// Writes what is observed.
+/// Writes observations to a recording as they are received.
 pub struct Recorder {
-    writer: Writer<File>,
-    cutter: Cutter,
-    /// Since when an observation waits.
-    since: Option<Instant>,
+    writer: RecordWriter<File>,
+    cutter: FrameCutter,
+    /// When the first pending observation was added.
+    pending_since: Option<Instant>,
 }
 
 impl Recorder {
-    /// Records into a file whose header is written.
-    pub fn new(writer: Writer<File>) -> Self {
-        Self { writer, cutter: Cutter::new(STATE_US), since: None }
+    /// Records into a file that has its header.
+    pub fn new(writer: RecordWriter<File>) -> Self {
+        Self { writer, cutter: FrameCutter::new(STATE_INTERVAL_US), pending_since: None }
     }
 
-    /// Keeps an observation; `model` is the state before it.
+    /// Adds an observation; `model` is the state before it.
     ///
     /// # Errors
     /// When a frame is full and cannot be written.
-    pub fn observe(&mut self, model: &Model, observation: &Observation) -> Result<(), RecordError> {
-        self.since.get_or_insert_with(Instant::now);
-        self.cutter.observe(&mut self.writer, model, observation)
+    pub fn add(&mut self, model: &Model, observation: &Observation) -> Result<(), RecordError> {
+        self.pending_since.get_or_insert_with(Instant::now);
+        self.cutter.add(&mut self.writer, model, observation)
     }
 
-    /// Writes what has waited long enough. To be called at least every few hundred milliseconds.
+    /// Writes the observations that have been pending for long enough. Must be called every few hundred milliseconds.
     ///
     /// # Errors
-    /// When that cannot be written.
+    /// When they cannot be written.
     pub fn write_due(&mut self) -> Result<(), RecordError> {
-        if self.since.is_some_and(|since| since.elapsed() >= WAITS) {
-            self.since = None;
+        if self.pending_since.is_some_and(|since| since.elapsed() >= MAX_PENDING) {
+            self.pending_since = None;
             self.cutter.flush(&mut self.writer)?;
         }
         Ok(())
     }
 
-    /// Writes what waits and the end, and what was written is there after a power cut.
+    /// Writes the pending observations and the end record, and syncs the file.
     ///
     /// # Errors
-    /// When that cannot be written.
-    pub fn finish(mut self) -> Result<Recorded, RecordError> {
+    /// When they cannot be written.
+    pub fn finish(mut self) -> Result<RecordingTotals, RecordError> {
         self.cutter.flush(&mut self.writer)?;
         let (frames, left_out) = (self.writer.frames(), self.cutter.left_out());
         let bytes = self.writer.finish_synced()?;
-        Ok(Recorded { frames, bytes, left_out })
+        Ok(RecordingTotals { frames, bytes, left_out })
     }
 }

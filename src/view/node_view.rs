@@ -129,9 +129,9 @@ mod tests {
 
     fn fails(node: &mut Node, source: Source, call: Call) {
         let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
-        node.say(source, Fact::CallBegin(call));
-        node.say(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
-        node.lose(source);
+        node.report(source, Fact::CallBegin(call));
+        node.report(source, Fact::CallEnd { call, took_us: 100, error: Some(error) });
+        node.disconnect(source);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         fails(&mut node, Source::Cri, Call::CriList);
         node.at += TimeDelta::seconds(11);
         assert_eq!(moment(&mut node).pleg().verdict(node.at), "down");
-        node.say(Source::Cri, Fact::CallBegin(Call::CriList));
+        node.report(Source::Cri, Fact::CallBegin(Call::CriList));
         assert_eq!(moment(&mut node).pleg().verdict(node.at), "hanging", "one that takes the call and is silent does");
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let ready = json!({"metadata": {"name": "w"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
         node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(ready).unwrap())]);
         assert_eq!(moment(&mut node).header().ready_age, "");
-        node.lose(Source::ApiNode);
+        node.disconnect(Source::ApiNode);
         node.at += TimeDelta::seconds(70);
         let header = moment(&mut node).header();
         assert_eq!((header.ready, header.ready_age.as_str()), ("Ready", "70s"));

@@ -85,10 +85,10 @@ impl PodTimes {
     fn of(placed: &LocatedPod, now: Time) -> Option<Self> {
         let (facts, place) = (&placed.facts, &placed.position);
         let object = facts.object();
-        let begun = |stage| place.step(stage).and_then(|s| s.since);
+        let begun = |stage| place.progress(stage).and_then(|s| s.since);
         let created = object.and_then(|pod| pod.metadata.creation_timestamp);
         let created = created.or(begun(Stage::Admission)).or(facts.sandboxes.last().and_then(|s| s.created_at))?;
-        let image = place.step(Stage::Image);
+        let image = place.progress(Stage::Image);
         let pulls = image.and_then(|s| Some((s.since?, s.until.unwrap_or(now)))).into_iter().collect();
         let begins = [begun(Stage::Create), begun(Stage::Start), begun(Stage::Init)];
         let first = place.containers.iter().filter_map(|c| c.first_started).min();

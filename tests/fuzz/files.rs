@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use kpodtrace::record::Reader;
-use kpodtrace::session::{LogFile, LogOf, Session};
+use kpodtrace::record::RecordReader;
+use kpodtrace::session::{LogFile, LogOf, RecordedSession};
 
 use crate::decode::reference;
 use crate::pipeline::everything;
@@ -11,8 +11,8 @@ use crate::scratch::Scratch;
 
 /// All of a session: its end, its beginning, and a while of playing.
 fn play(path: &Path) {
-    let Ok(mut session) = Session::open(path) else { return };
-    _ = (session.problems().len(), session.skipped().len(), session.not_understood());
+    let Ok(mut session) = RecordedSession::open(path) else { return };
+    _ = (session.problems().len(), session.skipped().len(), session.unread_lines());
     everything(&session.moment());
     let (begin, end) = session.span();
     for at in [begin, begin + (end - begin) / 2] {
@@ -22,7 +22,7 @@ fn play(path: &Path) {
     }
     for _ in 0..3 {
         _ = session.wake_in();
-        if session.pass(std::time::Duration::from_secs(1)).is_err() {
+        if session.advance(std::time::Duration::from_secs(1)).is_err() {
             return;
         }
     }
@@ -31,7 +31,7 @@ fn play(path: &Path) {
 
 /// The bytes of a recording: most changes break a checksum.
 pub fn recording(bytes: &[u8]) {
-    if let Ok(reader) = Reader::from_bytes("fuzz", bytes.to_vec()) {
+    if let Ok(reader) = RecordReader::from_bytes("fuzz", bytes.to_vec()) {
         for frame in 0..reader.frames().len() {
             if let Ok(frame) = reader.frame(frame) {
                 _ = frame.observations().count();
@@ -131,7 +131,9 @@ pub fn logs(bytes: &[u8]) {
     let files = of.map(|(name, of)| LogFile { of, path: scratch.path().join(name) });
     let files: Vec<LogFile> = files.into_iter().filter(|file| file.path.is_file()).collect();
     for now in [None, Some(reference())] {
-        if let Ok(mut session) = Session::examine(None, &files, now, "shop/web-0", kpodtrace::weight::DEFAULT_MEMORY) {
+        if let Ok(mut session) =
+            RecordedSession::examine(None, &files, now, "shop/web-0", kpodtrace::weight::DEFAULT_MEMORY)
+        {
             everything(&session.moment());
         }
     }

@@ -203,7 +203,7 @@ mod tests {
         let (pod, event) = (serde_json::from_value(pod).unwrap(), serde_json::from_value(event).unwrap());
         node.list(Source::ApiPods, vec![Fact::Pod(pod)]);
         node.list(Source::ApiEvents, vec![Fact::Event(event)]);
-        let (placed, snapshot) = (node.placed(), node.snapshot());
+        let (placed, snapshot) = (node.located(), node.snapshot());
         let subject = Subject::new(&placed, &snapshot, node.at);
         let c = &placed.position.containers[0];
         how(&subject, c, &last_end(&subject, c).unwrap().0).0
@@ -230,8 +230,8 @@ mod tests {
             let what = LogKind::Other { message: said.into() };
             let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
-            let (placed, snapshot) = (node.placed(), node.snapshot());
+            node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0
@@ -266,8 +266,8 @@ mod tests {
             let what = LogKind::Other { message: "SyncLoop (probe) probe=liveness status=unhealthy".into() };
             let entry = LogEntry { at: at(-40), severe: false, pod: "n/p".into(), uid: "u".into(), what };
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
-            node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
-            let (placed, snapshot) = (node.placed(), node.snapshot());
+            node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
+            let (placed, snapshot) = (node.located(), node.snapshot());
             let subject = Subject::new(&placed, &snapshot, node.at);
             let c = &placed.position.containers[0];
             how(&subject, c, &last_end(&subject, c).unwrap().0).0

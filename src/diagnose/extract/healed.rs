@@ -99,7 +99,7 @@ mod tests {
             node.at += TimeDelta::seconds(1);
             let what = LogKind::Other { message: (*text).into() };
             let entry = LogEntry { at: node.at, severe: *severe, pod: "".into(), uid: "".into(), what };
-            node.say(*source, Fact::Log(Box::new(entry)));
+            node.report(*source, Fact::Log(Box::new(entry)));
         }
         let (snapshot, book) = (node.snapshot(), crate::runbook::Runbook::builtin());
         let doctor = crate::diagnose::Doctor { book, snapshot: &snapshot, now: node.at };

@@ -132,7 +132,7 @@ impl Subject<'_> {
             }
             Stage::Image | Stage::Create | Stage::Start | Stage::Probes => self.concerns_container(signal, stage),
             _ if place.stage == stage => true,
-            _ => place.step(stage).is_some_and(|s| !matches!(s.state, StageState::Done | StageState::Skipped)),
+            _ => place.progress(stage).is_some_and(|s| !matches!(s.state, StageState::Done | StageState::Skipped)),
         }
     }
 

@@ -70,7 +70,7 @@ mod tests {
     fn says(node: &mut Node, text: &str) {
         let what = LogKind::Other { message: text.into() };
         let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what };
-        node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
     }
 
     fn causes(node: &mut Node) -> Vec<String> {
@@ -95,7 +95,7 @@ mod tests {
         let told = causes(&mut node);
         assert!(told.contains(&"runtime.down".into()) && told.contains(&"node.api-unreachable".into()), "{told:?}");
         wait(&mut node, 1);
-        node.say(Source::Cri, Fact::Alive);
+        node.report(Source::Cri, Fact::Alive);
         let at = node.at;
         let lease = json!({"metadata": {"name": "w"}, "spec": {"renewTime": at, "leaseDurationSeconds": 40}});
         node.list(Source::ApiLease, vec![Fact::Lease(serde_json::from_value(lease).unwrap())]);
@@ -108,7 +108,7 @@ mod tests {
         let blocked =
             LogKind::LoopBlocked { error: "container runtime status check may not have completed yet".into() };
         let entry = LogEntry { at: node.at, severe: true, pod: "".into(), uid: "".into(), what: blocked };
-        node.say(Source::KubeletLog, Fact::Log(Box::new(entry)));
+        node.report(Source::KubeletLog, Fact::Log(Box::new(entry)));
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_AGE_S + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));

@@ -1,12 +1,11 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points of fuzz targets to the parsers of this module.
 
-use super::body::LineSplitter;
+use super::body::watch_splitter;
 use super::plugin::{parse_credential, redact_output};
 use super::{WatchedResource, proxy, response};
 use crate::observe::discover::Env;
 
-/// The body of a refusal: its message, and the permission that it lacks.
+/// The body of an error: its message, and the missing permission.
 pub fn refusal(body: &[u8]) {
     let message = response::status_message(body);
     for what in [
@@ -15,36 +14,36 @@ pub fn refusal(body: &[u8]) {
         WatchedResource::events(),
         WatchedResource::unbound(),
     ] {
-        let _ = what.grant(&message.one_line());
+        let _ = what.permission_fix(&message.one_line());
     }
 }
 
-/// What a credential plugin printed: its credential or its complaint.
+/// The output of a credential plugin: its credential or its error.
 pub fn plugin(output: &[u8]) {
     let _ = parse_credential(output);
     let _ = redact_output(&String::from_utf8_lossy(output));
 }
 
-/// A stream of a watch, cut into lines; it comes in pieces of `piece` bytes. Gives the number of lines.
+/// The body of a watch, split into lines; it arrives in chunks of `piece` bytes. Returns the number of lines.
 pub fn lines(stream: &[u8], piece: usize) -> usize {
-    let mut cutter = LineSplitter::default();
+    let mut splitter = watch_splitter();
     let mut lines = 0;
     for piece in stream.chunks(piece.max(1)) {
-        cutter.push(piece);
-        while cutter.next().is_some() {
+        splitter.push(piece);
+        while splitter.next().is_some() {
             lines += 1;
         }
     }
     lines
 }
 
-/// The variables of a proxy: `proxy`, and `spared` of NO_PROXY, for a server.
-pub fn proxy(server: &str, proxy: &str, spared: &str) {
+/// The proxy of a server: `proxy`, with `excluded` as NO_PROXY.
+pub fn proxy(server: &str, proxy: &str, excluded: &str) {
     let Ok(server) = server.parse() else { return };
-    let env: Env = [("HTTPS_PROXY", proxy), ("NO_PROXY", spared)].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+    let env: Env = [("HTTPS_PROXY", proxy), ("NO_PROXY", excluded)].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
     for named in [None, Some(proxy)] {
         if let Ok(Some(uri)) = proxy::proxy_for(&server, named, &env) {
-            let _ = proxy::shown(&uri);
+            let _ = proxy::describe_proxy(&uri);
         }
     }
 }

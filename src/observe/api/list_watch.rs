@@ -1,5 +1,5 @@
-//! Owns one list and its watch: epochs, versions, bookmarks, and what is said of each object.
-//! It must not begin a new epoch while the last version still serves, nor ask again at once where nothing came of it.
+//! One list and its watch: epochs, resource versions and bookmarks. While a resource version is usable no new list is
+//! made, and after a failure there is no immediate retry.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::ApiAccess;
 use super::access::ApiConnection;
-use super::body::{BodyChunks, BodyError, WatchLine, WatchLines, whole};
+use super::body::{BodyChunks, BodyError, WatchLine, WatchLines, read_all};
 use super::connection_error::{request_failed, timed_out};
 use super::resource::WatchedResource;
-use super::response::{ApiError, failed, malformed, refused};
+use super::response::{ApiError, MAX_ERROR_BODY, failed, malformed, refused};
 use crate::decode::{
     DecodeError, Item, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
 };
@@ -21,41 +21,39 @@ use crate::observation::{ErrorKind, Fact};
 
 /// Objects in one page of a list.
 const PAGE: u32 = 500;
-/// Bytes of one list that are read, all its pages together: 150,000 events have about 180 MiB.
+/// Most bytes read of one list, all its pages together: 150,000 events are about 180 MiB.
 const MAX_LIST: usize = 512 << 20;
-/// Pages of one list that are read: 500,000 objects.
+/// Most pages read of one list: 500,000 objects.
 const MAX_PAGES: u32 = 1000;
-/// Objects of a list that are read for nothing, once there is no room for more of them.
+/// Objects that are read and left out before the list is given up, once the memory budget is used up.
 const MAX_LEFT_OUT: u64 = 5000;
-/// Bytes that are taken apart at once: what they are decoded to is a hundred times as large at worst.
+/// Bytes that are decoded at once: decoded objects are up to a hundred times as large.
 const PART: usize = 16 << 10;
-/// Longest refusal that is read, bytes.
-const MAX_REFUSAL: usize = 64 << 10;
-/// Said of what is not a page of a list.
-const NO_LIST: &str = "the answer is not a list";
+/// Error for a response that is not a page of a list.
+const NO_LIST: &str = "the response is not a list";
 
 /// Deadlines of a list and its watch.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchTimings {
-    /// Longest wait for an answer to begin.
-    pub answer: Duration,
-    /// Longest time for a page of a list to come in.
+    /// Longest wait for the head of a response.
+    pub response: Duration,
+    /// Longest time for a page of a list.
     pub page: Duration,
-    /// How long a watch is asked to last, in whole seconds; the server ends it then.
+    /// Requested duration of a watch (`timeoutSeconds`), in whole seconds; the server closes it then.
     pub watch: Duration,
-    /// What the server may be timed_out in ending it.
+    /// How late the server may close it.
     pub slack: Duration,
-    /// A watch that is silent for longer is dead, where the server sends bookmarks (every minute). Of events it sends
-    /// none: there is no cache of them that would know.
+    /// Longest silence of a watch for which the server sends bookmarks (every minute). For events it sends none, since it
+    /// has no watch cache of them.
     pub silence: Duration,
-    /// A watch that ends sooner and has said nothing is a failure: something on the conn ends it.
+    /// A watch that closes sooner and without an event is a failure: a proxy closes it.
     pub short: Duration,
 }
 
 impl Default for WatchTimings {
     fn default() -> Self {
         Self {
-            answer: Duration::from_secs(15),
+            response: Duration::from_secs(15),
             page: Duration::from_secs(60),
             watch: Duration::from_secs(290),
             slack: Duration::from_secs(20),
@@ -65,23 +63,23 @@ impl Default for WatchTimings {
     }
 }
 
-/// Lists and watches one thing.
+/// Lists and watches one resource.
 pub struct ListWatch {
     access: ApiAccess,
     what: WatchedResource,
     timings: WatchTimings,
-    /// Version to go on from; None when everything must be listed.
+    /// Resource version to watch from; None when a list is needed.
     version: Option<String>,
-    /// A list has begun, and no watch has brought anything since: to list again would bring the same.
+    /// A list was started, and no watch event has arrived since: another list would return the same.
     fresh: bool,
-    /// A watch has brought a bookmark: silence means something.
+    /// A bookmark has arrived: silence is a failure from then on.
     bookmarks: bool,
-    /// A 401 came, and nothing better since.
-    denied: bool,
+    /// The last response was a 401.
+    rejected: bool,
 }
 
 impl ListWatch {
-    /// A source of `what`.
+    /// A source of the resource `what`.
     pub fn new(access: ApiAccess, what: WatchedResource) -> Self {
         Self {
             access,
@@ -90,18 +88,18 @@ impl ListWatch {
             version: None,
             fresh: false,
             bookmarks: false,
-            denied: false,
+            rejected: false,
         }
     }
 
-    /// With other deadlines.
+    /// With other timings.
     #[must_use]
     pub fn with_timings(self, timings: WatchTimings) -> Self {
         Self { timings, ..self }
     }
 
-    /// Runs until something fails. At once and once only, an expired version is followed by a new list, a 401 by a new
-    /// client.
+    /// Runs until something fails. An expired version is followed by a new list, a 401 by a new client, each at once and
+    /// once only.
     async fn run(&mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
             let conn = match self.access.connection().await {
@@ -109,19 +107,19 @@ impl ListWatch {
                 Err(failure) => return failure,
             };
             out.set_verified(conn.verified).await;
-            match self.round(&conn, out).await {
-                // What was left out comes with the next list, if there is room for it now.
+            match self.list_and_watch(&conn, out).await {
+                // Another list returns what was left out, now that the budget has room.
                 Ok(()) if out.needs_list() => self.version = None,
                 Ok(()) => {}
                 Err(ApiError::Expired) if !self.fresh => self.version = None,
                 Err(ApiError::Expired) => {
-                    let fix = "the API server forgets faster than it can be read, or several that differ answer";
-                    return failed(&self.what, &conn, "410 Gone, right after the list", ErrorKind::Other, fix);
+                    let fix = "the API server compacts faster than a list is read, or several servers with different data respond";
+                    return failed(&self.what, &conn, "410 Gone right after the list", ErrorKind::Other, fix);
                 }
                 Err(ApiError::Unauthorized(failure)) => {
                     self.access.discard(&conn).await;
-                    // The files may have been rotated meanwhile.
-                    if std::mem::replace(&mut self.denied, true) {
+                    // The files may have been rotated in the meantime.
+                    if std::mem::replace(&mut self.rejected, true) {
                         return failure;
                     }
                 }
@@ -130,16 +128,16 @@ impl ListWatch {
         }
     }
 
-    /// What is read by its name, whole; None when there is none.
-    pub(super) async fn one(&mut self) -> Result<Option<Object>, SourceFailure> {
+    /// Reads the object by name; None when it does not exist.
+    pub(super) async fn get_by_name(&mut self) -> Result<Option<Object>, SourceFailure> {
         loop {
             let conn = self.access.connection().await?;
-            match self.one_by(&conn).await {
+            match self.get_once(&conn).await {
                 Ok(object) => return Ok(Some(object)),
                 Err(ApiError::NotFound(_)) => return Ok(None),
                 Err(ApiError::Unauthorized(failure)) => {
                     self.access.discard(&conn).await;
-                    if std::mem::replace(&mut self.denied, true) {
+                    if std::mem::replace(&mut self.rejected, true) {
                         return Err(failure);
                     }
                 }
@@ -151,26 +149,32 @@ impl ListWatch {
         }
     }
 
-    async fn one_by(&mut self, conn: &ApiConnection) -> Result<Object, ApiError> {
-        const NO_OBJECT: &str = "the answer is not what was asked for";
+    async fn get_once(&mut self, conn: &ApiConnection) -> Result<Object, ApiError> {
+        const OTHER_OBJECT: &str = "the response is not the requested object";
         let response = self.get(conn, "").await?;
-        let body = whole(response, MAX_ITEM, self.timings.page).await.map_err(|e| self.broken(conn, e))?;
+        let body = read_all(response, MAX_ITEM, self.timings.page).await.map_err(|e| self.broken(conn, e))?;
         let found = String::from_utf8(body).ok().and_then(|body| objects(&body).ok()?.into_iter().next());
-        found.ok_or_else(|| malformed(&self.what, conn, NO_OBJECT))
+        found.ok_or_else(|| malformed(&self.what, conn, OTHER_OBJECT))
     }
 
     /// A list, if one is needed, and one watch.
-    async fn round(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<(), ApiError> {
+    async fn list_and_watch(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<(), ApiError> {
         let version = match &self.version {
             Some(version) => version.clone(),
             None => self.list(conn, out).await?,
         };
         self.version = Some(version.clone());
         let began = Instant::now();
-        let said = self.watch(conn, &version, out).await?;
-        if said == 0 && began.elapsed() < self.timings.short {
-            let fix = "a proxy or a load balancer on the conn ends what does not speak at once";
-            return Err(ApiError::Failed(failed(&self.what, conn, "the watch ended at once", ErrorKind::Other, fix)));
+        let events = self.watch(conn, &version, out).await?;
+        if events == 0 && began.elapsed() < self.timings.short {
+            let fix = "a proxy or a load balancer in between closes silent connections";
+            return Err(ApiError::Failed(failed(
+                &self.what,
+                conn,
+                "the watch was closed at once",
+                ErrorKind::Other,
+                fix,
+            )));
         }
         Ok(())
     }
@@ -178,24 +182,24 @@ impl ListWatch {
     async fn get(&mut self, conn: &ApiConnection, query: &str) -> Result<Response<Body>, ApiError> {
         let request = Request::get(self.what.uri(query)).body(Body::empty());
         let request = request.map_err(|e| malformed(&self.what, conn, &e.to_string()))?;
-        let response = match tokio::time::timeout(self.timings.answer, conn.client.send(request)).await {
-            Err(_) => return Err(ApiError::Failed(timed_out(&self.what.request(), conn, self.timings.answer))),
+        let response = match tokio::time::timeout(self.timings.response, conn.client.send(request)).await {
+            Err(_) => return Err(ApiError::Failed(timed_out(&self.what.request(), conn, self.timings.response))),
             Ok(Err(error)) => return Err(ApiError::Failed(request_failed(&self.what.request(), conn, &error))),
             Ok(Ok(response)) => response,
         };
         if response.status() == StatusCode::OK {
-            self.denied = false;
+            self.rejected = false;
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = whole(response, MAX_REFUSAL, self.timings.answer).await.unwrap_or_default();
+        let body = read_all(response, MAX_ERROR_BODY, self.timings.response).await.unwrap_or_default();
         Err(refused(&self.what, conn, status, &headers, &body))
     }
 
-    /// Lists everything as a new epoch; gives the version to watch from. Nothing is said before the first object is there.
+    /// Lists all objects as a new epoch; returns the version to watch from. The epoch begins with the first object.
     async fn list(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<String, ApiError> {
         self.fresh = true;
-        let mut list = ListProgress { pages: 0, read: 0, begun: false };
+        let mut list = ListProgress { pages: 0, read: 0, is_epoch_open: false };
         let mut query = format!("limit={PAGE}");
         loop {
             let page = self.page(conn, &query, &mut list, out).await?;
@@ -211,7 +215,7 @@ impl ListWatch {
                 more => {
                     if more.is_some() || !whole {
                         let rest = head.remaining_item_count.unwrap_or(1).max(1);
-                        out.leave_out(rest, OmitReason::List).await;
+                        out.leave_out(rest, OmitReason::ListSize).await;
                     }
                     out.end_epoch().await;
                     return Ok(head.resource_version);
@@ -220,7 +224,7 @@ impl ListWatch {
         }
     }
 
-    /// Reads one page, and says its objects as they come in.
+    /// Reads one page, and emits its objects as they arrive.
     async fn page(
         &mut self,
         conn: &ApiConnection,
@@ -229,15 +233,15 @@ impl ListWatch {
         out: &mut ObservationSink,
     ) -> Result<ListPage, ApiError> {
         let no_list = |what: &WatchedResource| malformed(what, conn, NO_LIST);
-        let mut pieces = BodyChunks::new(self.get(conn, query).await?, self.timings.page);
+        let mut chunks = BodyChunks::new(self.get(conn, query).await?, self.timings.page);
         let (mut splitter, mut checked) = (ListSplitter::default(), false);
         let mut found = Vec::new();
-        while let Some(piece) = pieces.next().await.map_err(|e| self.broken(conn, e))? {
-            list.read = list.read.saturating_add(piece.len());
-            for part in piece.chunks(PART) {
+        while let Some(chunk) = chunks.next().await.map_err(|e| self.broken(conn, e))? {
+            list.read = list.read.saturating_add(chunk.len());
+            for part in chunk.chunks(PART) {
                 let mut take = |raw: Item<'_>| {
-                    let near = matches!(raw, Item::Json(json) if self.what.is_near(json));
-                    found.push((item(raw, self.what.kind()), near));
+                    let preferred = matches!(raw, Item::Json(json) if self.what.is_preferred(json));
+                    found.push((item(raw, self.what.kind()), preferred));
                 };
                 splitter.push(part, &mut take).map_err(|_| no_list(&self.what))?;
                 if found.is_empty() {
@@ -248,11 +252,11 @@ impl ListWatch {
                 }
                 out.set_live().await;
                 list.begin(out).await;
-                say_all(&mut found, out).await;
+                emit_objects(&mut found, out).await;
             }
-            // Where some are preferred, those may still come.
-            let in_vain = !self.what.has_near() && out.left_out() > MAX_LEFT_OUT;
-            if list.read > MAX_LIST || in_vain {
+            // Preferred objects may still follow.
+            let is_full = !self.what.has_preference() && out.left_out() > MAX_LEFT_OUT;
+            if list.read > MAX_LIST || is_full {
                 return Ok(ListPage { head: splitter.head_so_far().metadata, whole: false });
             }
         }
@@ -264,54 +268,58 @@ impl ListWatch {
         Ok(ListPage { head: head.metadata, whole: true })
     }
 
-    /// Watches until the server ends it; gives how many lines it brought. What comes moves the version on.
+    /// Watches until the server closes the watch; returns the number of lines. Each event updates the resource version.
     async fn watch(&mut self, conn: &ApiConnection, version: &str, out: &mut ObservationSink) -> Result<u64, ApiError> {
         let seconds = self.timings.watch.as_secs().max(1);
         let query = format!("watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}");
         let mut lines = WatchLines::new(self.get(conn, &query).await?);
         out.set_live().await;
-        // Where there are no bookmarks, this is all that says that it still answers.
+        // Without bookmarks this is the only sign that the server responds.
         out.emit(Fact::Alive).await;
-        let mut said = 0;
+        let mut count = 0;
         loop {
             let idle = if self.bookmarks { self.timings.silence } else { self.timings.watch + self.timings.slack };
             let line = match lines.next(idle).await.map_err(|e| self.broken(conn, e))? {
                 Some(WatchLine::Complete(line)) => String::from_utf8(line).unwrap_or_default(),
                 Some(WatchLine::TooLong) => {
-                    (said, self.fresh) = (said + 1, false);
-                    out.leave_out(1, OmitReason::Object).await;
+                    (count, self.fresh) = (count + 1, false);
+                    out.leave_out(1, OmitReason::ObjectSize).await;
                     continue;
                 }
-                None => return Ok(said),
+                None => return Ok(count),
             };
-            said += 1;
+            count += 1;
             if let Some(newer) = resource_version(&line) {
                 self.version = Some(newer);
             }
             let fact = match watch_event(&line) {
-                Ok(WatchEvent::Is(object)) => is(object),
-                Ok(WatchEvent::Gone(object)) => gone(object),
+                Ok(WatchEvent::Is(object)) => object_fact(object),
+                Ok(WatchEvent::Gone(object)) => gone_fact(object),
                 Ok(WatchEvent::Bookmark { .. }) => {
                     self.bookmarks = true;
                     Some(Fact::Alive)
                 }
                 Ok(WatchEvent::Error { code: 410, .. }) => return Err(ApiError::Expired),
                 Ok(WatchEvent::Error { code, message }) => {
-                    let why = format!("the watch ended: {code} {message}");
-                    let fix = if message.contains("etcd") { "look at etcd" } else { "look at the API server's log" };
+                    let why = format!("the watch failed: {code} {message}");
+                    let fix = if message.contains("etcd") {
+                        "check etcd (crictl ps --name etcd)"
+                    } else {
+                        "read the API server's log"
+                    };
                     return Err(ApiError::Failed(failed(&self.what, conn, &why, ErrorKind::Other, fix)));
                 }
                 Err(DecodeError::TooLarge) => {
                     self.fresh = false;
-                    out.leave_out(1, OmitReason::Object).await;
+                    out.leave_out(1, OmitReason::ObjectSize).await;
                     continue;
                 }
                 Err(_) => None,
             };
             self.fresh = false;
-            // An object that cannot be read costs itself alone.
-            let near = self.what.is_near(line.as_bytes());
-            out.emit_near(fact.unwrap_or(Fact::Unreadable { count: 1 }), near).await;
+            // An object that cannot be decoded does not affect the others.
+            let preferred = self.what.is_preferred(line.as_bytes());
+            out.emit_near(fact.unwrap_or(Fact::Unreadable { count: 1 }), preferred).await;
         }
     }
 
@@ -319,40 +327,40 @@ impl ListWatch {
         match why {
             BodyError::Connection(error) => ApiError::Failed(request_failed(&self.what.request(), conn, &error)),
             BodyError::TimedOut(waited) => ApiError::Failed(timed_out(&self.what.request(), conn, waited)),
-            BodyError::TooLong => malformed(&self.what, conn, "the answer is longer than an object"),
+            BodyError::TooLong => malformed(&self.what, conn, "the response is longer than an object may be"),
         }
     }
 }
 
-/// One page of a list, its objects said.
+/// The end of one page, whose objects were emitted.
 struct ListPage {
     head: ListMeta,
-    /// It was read to its end.
+    /// The page was read to its end.
     whole: bool,
 }
 
-/// A list of several pages.
+/// How far a list of several pages is.
 struct ListProgress {
     pages: u32,
     read: usize,
-    begun: bool,
+    is_epoch_open: bool,
 }
 
 impl ListProgress {
     async fn begin(&mut self, out: &mut ObservationSink) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.is_epoch_open, true) {
             out.begin_epoch().await;
         }
     }
 }
 
-async fn say_all(found: &mut Vec<(Object, bool)>, out: &mut ObservationSink) {
+async fn emit_objects(found: &mut Vec<(Object, bool)>, out: &mut ObservationSink) {
     let (mut unreadable, mut too_large) = (0, 0);
-    for (object, near) in found.drain(..) {
+    for (object, preferred) in found.drain(..) {
         match object {
             Object::Unreadable(DecodeError::TooLarge) => too_large += 1,
-            object => match is(object) {
-                Some(fact) => out.emit_near(fact, near).await,
+            object => match object_fact(object) {
+                Some(fact) => out.emit_near(fact, preferred).await,
                 None => unreadable += 1,
             },
         }
@@ -361,19 +369,19 @@ async fn say_all(found: &mut Vec<(Object, bool)>, out: &mut ObservationSink) {
         out.emit(Fact::Unreadable { count: unreadable }).await;
     }
     if too_large > 0 {
-        out.leave_out(too_large, OmitReason::Object).await;
+        out.leave_out(too_large, OmitReason::ObjectSize).await;
     }
 }
 
 impl Attempt for ListWatch {
     async fn attempt(&mut self, out: &mut ObservationSink) -> SourceFailure {
-        // What happened since the last attempt is not known.
+        // Changes since the last attempt are unknown.
         self.version = None;
         self.run(out).await
     }
 }
 
-pub(super) fn is(object: Object) -> Option<Fact> {
+pub(super) fn object_fact(object: Object) -> Option<Fact> {
     match object {
         Object::Pod(pod) => Some(Fact::Pod(pod)),
         Object::Node(node) => Some(Fact::Node(node)),
@@ -383,7 +391,7 @@ pub(super) fn is(object: Object) -> Option<Fact> {
     }
 }
 
-fn gone(object: Object) -> Option<Fact> {
+fn gone_fact(object: Object) -> Option<Fact> {
     match object {
         Object::Pod(pod) => Some(Fact::PodGone(pod.metadata.uid)),
         Object::Node(node) => Some(Fact::NodeGone(node.metadata.name)),
@@ -396,17 +404,20 @@ fn gone(object: Object) -> Option<Fact> {
 /// `object.metadata.resourceVersion` of a watch event.
 fn resource_version(line: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Event {
-        object: Object,
+    struct VersionedEvent {
+        object: VersionedObject,
     }
     #[derive(Deserialize)]
-    struct Object {
-        metadata: Meta,
+    struct VersionedObject {
+        metadata: VersionMeta,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Meta {
+    struct VersionMeta {
         resource_version: String,
     }
-    serde_json::from_str::<Event>(line).ok().map(|e| e.object.metadata.resource_version).filter(|v| !v.is_empty())
+    serde_json::from_str::<VersionedEvent>(line)
+        .ok()
+        .map(|e| e.object.metadata.resource_version)
+        .filter(|v| !v.is_empty())
 }

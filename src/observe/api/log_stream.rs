@@ -1,5 +1,4 @@
-//! Owns the log of a container as the API server serves it: the request, its refusals, the answer piece by piece.
-//! It must not decode or keep a line.
+//! A container's log from the API server (`pods/log`): the request, its errors, and the response in chunks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +8,19 @@ use kube::client::Body;
 use tokio::time::timeout;
 
 use super::super::SourceFailure;
+use super::super::url_path::encode_segment;
 use super::access::{ApiAccess, ApiConnection};
-use super::body::{BodyError, chunk, whole};
+use super::body::{BodyError, next_chunk, read_all};
 use super::connection_error::{request_failed, timed_out};
-use super::resource::{encoded, pasted, user};
-use super::response::{NO_API_SERVER, REFUSED_CREDENTIAL, status_message};
+use super::resource::{shell_safe_user, user_in};
+use super::response::{MAX_ERROR_BODY, NO_API_SERVER, REJECTED_CREDENTIAL, status_message};
 use crate::container_log::LogRequest;
 use crate::observation::{ErrorKind, SourceError};
 
-/// Longest wait for an answer to begin: the API server asks the kubelet first.
-const ANSWER: Duration = Duration::from_secs(15);
-/// Longest refusal that is read, bytes.
-const MAX_REFUSAL: usize = 64 << 10;
+/// Longest wait for the response's head: the API server sends a request to the kubelet first.
+const RESPONSE_DEADLINE: Duration = Duration::from_secs(15);
 
-/// An answer under conn.
+/// A response in progress.
 pub struct ApiLogStream {
     body: Body,
     conn: ApiConnection,
@@ -30,14 +28,14 @@ pub struct ApiLogStream {
 }
 
 impl ApiLogStream {
-    /// Asks for a log; `query` is what is asked besides the container.
+    /// Requests a log; `query` holds the options beside the container.
     pub async fn get(access: &ApiAccess, of: &LogRequest, query: &str) -> Result<Self, SourceFailure> {
-        let mut denied = false;
+        let mut rejected = false;
         loop {
             let conn = access.connection().await?;
-            match Self::get_by(&conn, of, query).await {
-                // The files may have been rotated meanwhile.
-                Err((StatusCode::UNAUTHORIZED, _)) if !std::mem::replace(&mut denied, true) => {
+            match Self::send(&conn, of, query).await {
+                // The files may have been rotated in the meantime.
+                Err((StatusCode::UNAUTHORIZED, _)) if !std::mem::replace(&mut rejected, true) => {
                     access.discard(&conn).await;
                 }
                 other => return other.map_err(|(_, failure)| failure),
@@ -45,24 +43,24 @@ impl ApiLogStream {
         }
     }
 
-    async fn get_by(conn: &ApiConnection, of: &LogRequest, query: &str) -> Result<Self, (StatusCode, SourceFailure)> {
-        let [namespace, pod, container] = [&of.namespace, &of.pod, &of.container].map(|name| encoded(name));
+    async fn send(conn: &ApiConnection, of: &LogRequest, query: &str) -> Result<Self, (StatusCode, SourceFailure)> {
+        let [namespace, pod, container] = [&of.namespace, &of.pod, &of.container].map(|name| encode_segment(name));
         let uri = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&{query}");
         let request = format!("get pods/log of {}/{}", of.namespace.one_line(), of.pod.one_line());
-        let none = |failure| (StatusCode::OK, failure);
+        let without_status = |failure| (StatusCode::OK, failure);
         let sent = Request::get(uri)
             .body(Body::empty())
-            .map_err(|e| none(failed(&format!("{request}: {e}"), ErrorKind::Other, "")))?;
-        let response = match timeout(ANSWER, conn.client.send(sent)).await {
-            Err(_) => return Err(none(timed_out(&request, conn, ANSWER))),
-            Ok(Err(error)) => return Err(none(request_failed(&request, conn, &error))),
+            .map_err(|e| without_status(failed(&format!("{request}: {e}"), ErrorKind::Other, "")))?;
+        let response = match timeout(RESPONSE_DEADLINE, conn.client.send(sent)).await {
+            Err(_) => return Err(without_status(timed_out(&request, conn, RESPONSE_DEADLINE))),
+            Ok(Err(error)) => return Err(without_status(request_failed(&request, conn, &error))),
             Ok(Ok(response)) => response,
         };
         let status = response.status();
         if status == StatusCode::OK {
             return Ok(Self { body: response.into_body(), conn: conn.clone(), request });
         }
-        let body = whole(response, MAX_REFUSAL, ANSWER).await.unwrap_or_default();
+        let body = read_all(response, MAX_ERROR_BODY, RESPONSE_DEADLINE).await.unwrap_or_default();
         Err((status, refused(&request, &conn.server, status, &body)))
     }
 
@@ -71,46 +69,46 @@ impl ApiLogStream {
         self.conn.server.clone()
     }
 
-    /// The next piece; None at the end.
+    /// The next chunk; None at the end.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, SourceFailure> {
-        let piece = chunk(&mut self.body).await.map_err(|broken| match broken {
+        let chunk = next_chunk(&mut self.body).await.map_err(|error| match error {
             BodyError::Connection(error) => request_failed(&self.request, &self.conn, &error),
             BodyError::TimedOut(waited) => timed_out(&self.request, &self.conn, waited),
             BodyError::TooLong => failed(&self.request, ErrorKind::Malformed, ""),
         })?;
-        Ok(piece.map(|piece| piece.to_vec()))
+        Ok(chunk.map(|chunk| chunk.to_vec()))
     }
 }
 
-/// What an answer other than 200 means. The message of a 400 is the kubelet's: that the container waits to be started, or
-/// that there is no earlier run.
+/// The failure that a status other than 200 stands for. The message of a 400 is the kubelet's: the container is waiting to
+/// start, or has no previous run.
 fn refused(request: &str, server: &str, status: StatusCode, body: &[u8]) -> SourceFailure {
     let message = status_message(body);
     let message = message.one_line();
     let tried = format!("{request} at {server}: {status} {message}");
     match status {
-        StatusCode::UNAUTHORIZED => failed(&tried, ErrorKind::Denied, REFUSED_CREDENTIAL),
+        StatusCode::UNAUTHORIZED => failed(&tried, ErrorKind::Denied, REJECTED_CREDENTIAL),
         StatusCode::FORBIDDEN => {
-            let user = user(&message);
-            let own = user.is_some_and(|user| user.starts_with("system:node:"));
-            let why = if own { "A node's own credential may not. " } else { "" };
+            let user = user_in(&message);
+            let is_node = user.is_some_and(|user| user.starts_with("system:node:"));
+            let why = if is_node { "A node's own credential does not have this permission. " } else { "" };
             let fix = format!(
-                "{why}`get pods/log` is missing: give a credential that may with --kubeconfig, or grant it: kubectl create \
+                "{why}`get pods/log` is missing: give another credential with --kubeconfig, or grant it: kubectl create \
                  clusterrole kpodtrace-log --verb=get --resource=pods/log && kubectl create clusterrolebinding \
                  kpodtrace-log --clusterrole=kpodtrace-log --user={}",
-                pasted(user)
+                shell_safe_user(user)
             );
             SourceFailure::Forbidden(SourceError { tried: tried.into(), kind: ErrorKind::Denied, fix: fix.into() })
         }
         StatusCode::NOT_FOUND if message.is_empty() => failed(&tried, ErrorKind::Malformed, NO_API_SERVER),
-        // The pod is deleted; one of the same name is another. The API server words the kubelet's own 404 otherwise, which one
-        // that was started again gives for pods that it does not know yet.
+        // The pod is deleted; a pod of the same name is another one. The API server words the kubelet's own 404 differently,
+        // which a restarted kubelet returns for pods that it does not know yet.
         StatusCode::NOT_FOUND if message.starts_with("pods \"") => SourceFailure::Off(tried.into()),
         StatusCode::NOT_FOUND => {
-            failed(&tried, ErrorKind::Other, "the kubelet may not know the pod yet: it is asked again")
+            failed(&tried, ErrorKind::Other, "wait: the kubelet may not know the pod yet, and the request is repeated")
         }
         _ if status.is_server_error() => {
-            let fix = "the API server asks the kubelet, which may not answer: look at both";
+            let fix = "check the kubelet and the API server: the API server gets logs from the kubelet";
             failed(&tried, ErrorKind::Other, fix)
         }
         _ => failed(&tried, ErrorKind::Other, ""),
@@ -126,13 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_that_is_gone_and_one_that_the_kubelet_does_not_know_yet() {
+    fn a_deleted_pod_ends_the_log_and_one_unknown_to_the_kubelet_does_not() {
         let of = |message: &str| {
             let body = serde_json::json!({ "message": message }).to_string();
             refused("get pods/log of n/p", "https://a", StatusCode::NOT_FOUND, body.as_bytes())
         };
         assert!(matches!(of("pods \"p\" not found"), SourceFailure::Off(_)));
         let relayed = of("the server could not find the requested resource ( pods/log p)");
-        assert!(matches!(&relayed, SourceFailure::Retry(error) if error.fix.contains("asked again")), "{relayed:?}");
+        assert!(
+            matches!(&relayed, SourceFailure::Retry(error) if error.fix.contains("the request is repeated")),
+            "{relayed:?}"
+        );
     }
 }

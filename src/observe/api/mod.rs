@@ -1,6 +1,5 @@
-//! Owns the API server as a source: lists and watches of this node's pods, its node object and lease,
-//! events, and unbound pods; and the logs of containers that somebody looks at.
-//! It must not send anything but GET, and must not hide a failed request behind a retry of its own.
+//! The API server as a source: lists and watches of this node's pods, its Node and Lease, events, unscheduled pods, and
+//! container logs. Only GET is sent, and every failed request is reported.
 
 mod access;
 mod body;
@@ -15,9 +14,9 @@ mod proxy;
 mod resource;
 mod response;
 
-pub use access::{ApiAccess, PluginRun};
+pub use access::ApiAccess;
 pub use lease::LeaseSource;
 pub use list_watch::{ListWatch, WatchTimings};
 pub(super) use log_stream::ApiLogStream;
+pub use plugin::PluginRun;
 pub use resource::WatchedResource;
-pub(super) use resource::encoded;

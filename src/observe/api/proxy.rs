@@ -1,5 +1,5 @@
-//! Owns whether the API server is reached through a proxy, as kubectl decides it.
-//! It must not read the process's environment, which is passed in, nor show a proxy's password.
+//! The proxy of the API server, by kubectl's rules. The environment is an argument, and a proxy's password is never
+//! shown.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use super::super::discover::Env;
 /// `NO_PROXY` names the server (golang.org/x/net/http/httpproxy).
 ///
 /// # Errors
-/// What is wrong with the proxy's address, without quoting it: it may hold a password.
+/// The problem with the proxy's address, without quoting it: it may contain a password.
 pub(super) fn proxy_for(server: &Uri, named: Option<&str>, env: &Env) -> Result<Option<Uri>, &'static str> {
     let get = |name: &str| env.get(name).or_else(|| env.get(&name.to_lowercase())).filter(|v| !v.is_empty());
     if let Some(named) = named.filter(|n| !n.is_empty()) {
@@ -20,15 +20,16 @@ pub(super) fn proxy_for(server: &Uri, named: Option<&str>, env: &Env) -> Result<
     let (Some(proxy), Some(host)) = (get("HTTPS_PROXY"), server.host()) else { return Ok(None) };
     let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_lowercase();
     let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
-    let spared = get("NO_PROXY").is_some_and(|list| list.split(',').any(|rule| covers(rule.trim(), &host, port)));
-    if is_local(&host) || spared {
+    let excluded =
+        get("NO_PROXY").is_some_and(|list| list.split(',').any(|rule| matches_entry(rule.trim(), &host, port)));
+    if is_local(&host) || excluded {
         return Ok(None);
     }
     parse(proxy).map(Some)
 }
 
-/// The proxy in words: without user and password.
-pub(super) fn shown(proxy: &Uri) -> String {
+/// The proxy as it is shown: without user and password.
+pub(super) fn describe_proxy(proxy: &Uri) -> String {
     match (proxy.host(), proxy.port_u16()) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
         (host, _) => host.unwrap_or_default().to_owned(),
@@ -37,21 +38,21 @@ pub(super) fn shown(proxy: &Uri) -> String {
 
 fn parse(proxy: &str) -> Result<Uri, &'static str> {
     let proxy = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
-    let uri: Uri = proxy.parse().map_err(|_| "the address of the proxy cannot be read")?;
+    let uri: Uri = proxy.parse().map_err(|_| "the proxy's address is not a URL")?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),
-        (Some("http" | "https"), _) => Err("the address of the proxy has no host"),
-        _ => Err("the proxy is of a kind that is not spoken here: only http and https are"),
+        (Some("http" | "https"), _) => Err("the proxy's address has no host"),
+        _ => Err("unsupported kind of proxy (supported: http, https)"),
     }
 }
 
-/// Go never asks a proxy for the machine itself.
+/// Go never uses a proxy for the machine itself.
 fn is_local(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// One entry of `NO_PROXY`: `*`, a CIDR, or an address or a domain, either with a port if only that one is meant.
-fn covers(rule: &str, host: &str, port: u16) -> bool {
+/// One entry of `NO_PROXY`: `*`, a CIDR, or an address or a domain, either with a port where only that port is excluded.
+fn matches_entry(rule: &str, host: &str, port: u16) -> bool {
     let rule = rule.to_lowercase();
     if rule == "*" {
         return true;
@@ -76,7 +77,7 @@ fn covers(rule: &str, host: &str, port: u16) -> bool {
     if let Ok(named) = name.parse::<IpAddr>() {
         return ip == Some(named);
     }
-    // `.corp` and `*.corp` are what lies below; `corp` is itself, too.
+    // `.corp` and `*.corp` match subdomains only; `corp` matches itself too.
     let below = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
     match below.strip_prefix('.') {
         _ if below.is_empty() => false,
@@ -112,18 +113,18 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_matched_and_not_the_proxy() {
+    fn no_proxy_matches_the_server() {
         assert!(proxied("https://10.1.2.3:6443", ""));
         assert!(proxied("https://10.1.2.3:6443", ".corp,proxy.corp"));
         assert!(!proxied("https://10.1.2.3:6443", "10.1.2.3"));
         assert!(!proxied("https://10.1.2.3:6443", "192.168.0.0/16, 10.0.0.0/8,"));
-        assert!(proxied("https://11.1.2.3:6443", "10.0.0.0/8,what is this?,,:,/,10.0.0.0/99,[::]:"));
+        assert!(proxied("https://11.1.2.3:6443", "10.0.0.0/8,not an entry,,:,/,10.0.0.0/99,[::]:"));
         assert!(!proxied("https://api.k8s.corp:6443", ".corp"));
         assert!(!proxied("https://API.K8S.corp.:6443", "*.k8s.CORP"));
         assert!(!proxied("https://api.k8s.corp", "k8s.corp"));
         assert!(!proxied("https://k8s.corp", "k8s.corp"));
-        assert!(proxied("https://k8s.corp", ".k8s.corp"), "only what lies below");
-        assert!(proxied("https://k8s.corp", "*.k8s.corp"), "only what lies below");
+        assert!(proxied("https://k8s.corp", ".k8s.corp"), "subdomains only");
+        assert!(proxied("https://k8s.corp", "*.k8s.corp"), "subdomains only");
         assert!(proxied("https://apik8s.corp", "k8s.corp"));
         assert!(!proxied("https://api", "*"));
         assert!(!proxied("https://127.0.0.1:6443", ""), "never for the machine itself");
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_matched_where_one_is_named() {
+    fn a_port_is_matched_if_the_entry_names_one() {
         assert!(!proxied("https://api.k8s.corp:6443", "k8s.corp:6443"));
         assert!(proxied("https://api.k8s.corp", "k8s.corp:6443"));
         assert!(!proxied("https://api.k8s.corp", "k8s.corp:443"));
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kubeconfig_names_comes_first() {
+    fn the_kubeconfig_overrides_the_environment() {
         let server = "https://10.1.2.3".parse().unwrap();
         let env = env("http://other:1", "*");
         let proxy = proxy_for(&server, Some("https://named.corp:3128"), &env).unwrap().unwrap();
@@ -156,7 +157,7 @@ mod tests {
     fn addresses_of_proxies() {
         let proxy = |text: &str| proxy_for(&"https://10.1.2.3".parse().unwrap(), Some(text), &Env::new());
         let got = proxy("user:hunter2@proxy.corp:3128").unwrap().unwrap();
-        assert_eq!((got.scheme_str(), shown(&got).as_str()), (Some("http"), "proxy.corp:3128"));
+        assert_eq!((got.scheme_str(), describe_proxy(&got).as_str()), (Some("http"), "proxy.corp:3128"));
         for wrong in ["socks5://user:hunter2@proxy:1080", "http://", "http://user:hunter2@[", "\u{1}", "://"] {
             assert!(!proxy(wrong).unwrap_err().contains("hunter2"), "{wrong}");
         }

@@ -1,30 +1,28 @@
-//! Owns what can be listed and watched: its requests, and in words what each needs.
-//! It must not send anything.
+//! The resources that are listed and watched: their requests, and the permissions that these need.
 
-use std::fmt::Write;
-
+use super::super::url_path::encode_segment;
 use crate::observation::Source;
 
-/// What is listed and watched.
+/// A resource that is listed and watched.
 #[derive(Clone, Debug)]
 pub struct WatchedResource {
-    /// Whose observations these are.
+    /// The source of the observations.
     pub source: Source,
     /// `pods`, `nodes`, `events`, `leases`.
     resource: &'static str,
-    /// Everything before the resource.
+    /// Path in front of the resource.
     path: &'static str,
-    /// Field and value; None for everything.
+    /// Field and value of the field selector; None for all objects.
     selector: Option<(&'static str, String)>,
-    /// Read alone, by the name that it is selected by.
+    /// Read with get, by the name in the selector.
     by_name: bool,
-    /// What names this is about this node, and is kept where there is not room for all.
-    near: Option<String>,
+    /// Objects that contain this node's name are kept when the memory budget does not suffice for all.
+    preferred_node: Option<String>,
 }
 
 /// Path of the core group.
 const CORE: &str = "/api/v1";
-/// Where the kubelets renew their leases (`corev1.NamespaceNodeLease`).
+/// Where kubelets renew their leases (`corev1.NamespaceNodeLease`).
 const NODE_LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease";
 
 impl WatchedResource {
@@ -33,7 +31,7 @@ impl WatchedResource {
         Self::of(Source::ApiPods, "pods", Some(("spec.nodeName", node)))
     }
 
-    /// The pods that no scheduler has placed yet.
+    /// The pods that are not scheduled yet.
     pub fn unbound() -> Self {
         Self::of(Source::ApiUnbound, "pods", Some(("spec.nodeName", "")))
     }
@@ -43,28 +41,28 @@ impl WatchedResource {
         Self::of(Source::ApiNode, "nodes", Some(("metadata.name", node)))
     }
 
-    /// All events: those about a pod cannot be selected by the pod's node.
+    /// All events: a selector cannot match the node of the pod that an event is about.
     pub fn events() -> Self {
         Self::of(Source::ApiEvents, "events", None)
     }
 
-    /// The same; where there is not room for all, what names `node` is kept rather than the rest.
+    /// Prefers objects that contain the name of `node` when the memory budget does not suffice for all.
     #[must_use]
-    pub fn near(self, node: &str) -> Self {
-        Self { near: Some(node.to_owned()).filter(|node| !node.is_empty()), ..self }
+    pub fn prefer_node(self, node: &str) -> Self {
+        Self { preferred_node: Some(node.to_owned()).filter(|node| !node.is_empty()), ..self }
     }
 
-    /// Whether an object is about the node, as its JSON has it; everything is where nothing is preferred.
-    pub(super) fn is_near(&self, json: &[u8]) -> bool {
-        self.near.as_ref().is_none_or(|node| memchr::memmem::find(json, node.as_bytes()).is_some())
+    /// True when an object's JSON contains the preferred node's name, or when no node is preferred.
+    pub(super) fn is_preferred(&self, json: &[u8]) -> bool {
+        self.preferred_node.as_ref().is_none_or(|node| memchr::memmem::find(json, node.as_bytes()).is_some())
     }
 
-    /// Some objects are preferred.
-    pub(super) fn has_near(&self) -> bool {
-        self.near.is_some()
+    /// True when a node is preferred.
+    pub(super) fn has_preference(&self) -> bool {
+        self.preferred_node.is_some()
     }
 
-    /// Kind of what is listed.
+    /// Kind of the listed objects.
     pub(super) fn kind(&self) -> &'static str {
         match self.source {
             Source::ApiNode => "Node",
@@ -79,7 +77,7 @@ impl WatchedResource {
         Self { path: NODE_LEASES, ..Self::of(Source::ApiLease, "leases", Some(("metadata.name", node))) }
     }
 
-    /// The same, read alone by its name: what a node's own credential may of its lease.
+    /// The same, read by name: all that a node's own credential is allowed to do with its lease.
     pub(super) fn by_name(self) -> Self {
         Self { by_name: true, ..self }
     }
@@ -90,10 +88,10 @@ impl WatchedResource {
 
     fn of(source: Source, resource: &'static str, selector: Option<(&'static str, &str)>) -> Self {
         let selector = selector.map(|(field, value)| (field, value.to_owned()));
-        Self { source, resource, path: CORE, selector, by_name: false, near: None }
+        Self { source, resource, path: CORE, selector, by_name: false, preferred_node: None }
     }
 
-    /// The request in words.
+    /// The request in errors.
     pub(super) fn request(&self) -> String {
         match &self.selector {
             None => format!("list and watch {}", self.resource),
@@ -102,45 +100,41 @@ impl WatchedResource {
         }
     }
 
-    /// The request itself, without the server.
+    /// The request's URI, without the server.
     pub(super) fn uri(&self, query: &str) -> String {
         let all = format!("{}/{}", self.path, self.resource);
         match &self.selector {
             None => format!("{all}?{query}"),
-            Some((_, name)) if self.by_name => format!("{all}/{}", encoded(name)),
-            Some((field, value)) => format!("{all}?{query}&fieldSelector={field}%3D{}", encoded(value)),
+            Some((_, name)) if self.by_name => format!("{all}/{}", encode_segment(name)),
+            Some((field, value)) => format!("{all}?{query}&fieldSelector={field}%3D{}", encode_segment(value)),
         }
     }
 
-    /// What would grant it, after a refusal with `message`.
-    pub(super) fn grant(&self, message: &str) -> String {
-        let user = user(message);
+    /// The remedy after a 403 with `message`: the credential to use, or the command that grants the permission.
+    pub(super) fn permission_fix(&self, message: &str) -> String {
+        let user = user_in(message);
         let node = user.and_then(|u| u.strip_prefix("system:node:"));
         if let (Some(node), Some((_, wanted)), Source::ApiPods | Source::ApiNode | Source::ApiLease) =
             (node, &self.selector, self.source)
             && node != wanted
         {
-            return format!(
-                "this is the credential of node {node}, and this node is taken to be {wanted}: name it with --node"
-            );
+            return format!("this is the credential of node {node}, but the node name is {wanted}: set --node");
         }
         let why = match (self.source, node) {
-            (Source::ApiUnbound, Some(_)) => {
-                "A node's own credential may not: unscheduled pods are not visible from here. "
-            }
-            (_, Some(_)) => "A node's own credential may not. ",
+            (Source::ApiUnbound, Some(_)) => "A node's own credential is not allowed to list unscheduled pods. ",
+            (_, Some(_)) => "A node's own credential does not have this permission. ",
             _ => "",
         };
-        let user = pasted(user);
+        let user = shell_safe_user(user);
         if self.source == Source::ApiLease {
             return format!(
-                "Give a credential that may with --kubeconfig, or grant it: kubectl -n kube-node-lease create role \
+                "Give another credential with --kubeconfig, or grant the permission: kubectl -n kube-node-lease create role \
                  kpodtrace --verb=get,list,watch --resource=leases && kubectl -n kube-node-lease create rolebinding \
                  kpodtrace --role=kpodtrace --user={user}"
             );
         }
         format!(
-            "{why}Give a credential that may with --kubeconfig, or grant it: kubectl create clusterrole kpodtrace-{0} \
+            "{why}Give another credential with --kubeconfig, or grant the permission: kubectl create clusterrole kpodtrace-{0} \
              --verb=list,watch --resource={0} && kubectl create clusterrolebinding kpodtrace-{0} \
              --clusterrole=kpodtrace-{0} --user={user}",
             self.resource
@@ -148,27 +142,15 @@ impl WatchedResource {
     }
 }
 
-/// Whom a refusal names.
-pub(super) fn user(message: &str) -> Option<&str> {
+/// The user that a 403 names.
+pub(super) fn user_in(message: &str) -> Option<&str> {
     message.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(user, _)| user)
 }
 
-/// Only what a shell takes literally is proposed to be pasted into one.
-pub(super) fn pasted(user: Option<&str>) -> &str {
+/// A user name for a command to paste: only if a shell takes every character literally.
+pub(super) fn shell_safe_user(user: Option<&str>) -> &str {
     let plain = |u: &&str| !u.starts_with('-') && u.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:@/".contains(c));
     user.filter(plain).unwrap_or("USER")
-}
-
-/// A name comes from outside: it must not become another parameter, or another path.
-pub(in super::super) fn encoded(value: &str) -> String {
-    let mut out = String::new();
-    for b in value.bytes() {
-        match b {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => out.push(char::from(b)),
-            _ => _ = write!(out, "%{b:02X}"),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -191,24 +173,24 @@ mod tests {
     }
 
     #[test]
-    fn grants_name_the_user_and_nothing_that_a_shell_would_run() {
-        let says = |user: &str| format!("events is forbidden: User \"{user}\" cannot list resource \"events\"");
-        let fix = WatchedResource::events().grant(&says("system:node:a"));
+    fn commands_contain_the_user_only_if_a_shell_takes_it_literally() {
+        let message = |user: &str| format!("events is forbidden: User \"{user}\" cannot list resource \"events\"");
+        let fix = WatchedResource::events().permission_fix(&message("system:node:a"));
         assert!(fix.starts_with("A node's own") && fix.ends_with("--user=system:node:a"), "{fix}");
-        let fix = WatchedResource::events().grant(&says("system:serviceaccount:a:b"));
+        let fix = WatchedResource::events().permission_fix(&message("system:serviceaccount:a:b"));
         assert!(fix.starts_with("Give") && fix.ends_with("--user=system:serviceaccount:a:b"), "{fix}");
         for odd in ["$(reboot)", "a b", "a;b", "-x", "a\nb"] {
-            assert!(WatchedResource::events().grant(&says(odd)).ends_with("--user=USER"), "{odd}");
+            assert!(WatchedResource::events().permission_fix(&message(odd)).ends_with("--user=USER"), "{odd}");
         }
-        assert!(WatchedResource::events().grant("").ends_with("--user=USER"));
+        assert!(WatchedResource::events().permission_fix("").ends_with("--user=USER"));
     }
 
     #[test]
-    fn another_nodes_credential_is_told_apart() {
+    fn the_credential_of_another_node_is_recognised() {
         let message = "pods is forbidden: User \"system:node:b\" cannot list resource \"pods\"";
         assert!(
-            WatchedResource::pods("a").grant(message).contains("credential of node b, and this node is taken to be a")
+            WatchedResource::pods("a").permission_fix(message).contains("credential of node b, but the node name is a")
         );
-        assert!(WatchedResource::unbound().grant(message).contains("unscheduled pods are not visible from here"));
+        assert!(WatchedResource::unbound().permission_fix(message).contains("not allowed to list unscheduled pods"));
     }
 }

@@ -1,5 +1,4 @@
-//! Owns what an answer of the API server means when it is not the one that was hoped for.
-//! It must not show a body beyond the message of its Status.
+//! Responses of the API server other than 200: what each means, and its remedy. Of a body only the Status message is shown.
 
 use std::time::Duration;
 
@@ -12,41 +11,45 @@ use super::resource::WatchedResource;
 use crate::observation::{ErrorKind, SourceError};
 use crate::text::Message;
 
-/// What a server that is busy is spared where it does not say for how long.
-const BUSY: Duration = Duration::from_secs(1);
-/// Longest time that a server is believed.
-const BUSY_LIMIT: Duration = Duration::from_secs(60);
+/// Wait after a 429 without `Retry-After`.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Longest `Retry-After` that is respected.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// Longest body of an error that is read, bytes.
+pub(super) const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// Why a list or a watch ended.
+/// Why a list or a watch stopped.
 #[derive(Debug)]
 pub(super) enum ApiError {
-    /// The version is too old: list again.
+    /// The resource version is too old: list again.
     Expired,
-    /// The credential was not accepted.
+    /// The server rejected the credential.
     Unauthorized(SourceFailure),
-    /// There is no object of that name; what it would mean of anything else.
+    /// No object has that name; the failure applies where the object must exist.
     NotFound(SourceFailure),
-    /// Anything else.
+    /// Any other failure.
     Failed(SourceFailure),
 }
 
-/// What is to be done about a credential that is not accepted.
-pub(super) const REFUSED_CREDENTIAL: &str =
-    "the credential is expired, or of another cluster: give another with --kubeconfig";
-/// What a 404 without a Status means.
-pub(super) const NO_API_SERVER: &str = "what answers there is not an API server";
+/// Remedy for a credential that the server rejects.
+pub(super) const REJECTED_CREDENTIAL: &str =
+    "the credential has expired, or is for another cluster: give another with --kubeconfig";
+/// Meaning of a 404 without a Status.
+pub(super) const NO_API_SERVER: &str = "check the server's address: this server is not an API server";
+/// Remedy for a response that an API server does not send.
+pub(super) const UNEXPECTED_RESPONSE: &str = "check the server's address: an API server responds differently";
 
-/// The message of the Status that an API server sends instead of what was asked for; empty where the body is none.
+/// The message of the Status in an error's body; empty when the body is not a Status.
 pub(super) fn status_message(body: &[u8]) -> Message {
     #[derive(Default, Deserialize)]
-    struct Status {
+    struct ApiStatus {
         #[serde(default)]
         message: Message,
     }
-    serde_json::from_slice::<Status>(body).unwrap_or_default().message
+    serde_json::from_slice::<ApiStatus>(body).unwrap_or_default().message
 }
 
-/// What an answer other than 200 means.
+/// The error that a status other than 200 stands for.
 pub(super) fn refused(
     what: &WatchedResource,
     conn: &ApiConnection,
@@ -62,38 +65,36 @@ pub(super) fn refused(
     match status {
         StatusCode::GONE => ApiError::Expired,
         StatusCode::UNAUTHORIZED => {
-            ApiError::Unauthorized(SourceFailure::Retry(error(ErrorKind::Denied, REFUSED_CREDENTIAL)))
+            ApiError::Unauthorized(SourceFailure::Retry(error(ErrorKind::Denied, REJECTED_CREDENTIAL)))
         }
         StatusCode::FORBIDDEN => {
-            ApiError::Failed(SourceFailure::Forbidden(error(ErrorKind::Denied, &what.grant(&message))))
+            ApiError::Failed(SourceFailure::Forbidden(error(ErrorKind::Denied, &what.permission_fix(&message))))
         }
         StatusCode::TOO_MANY_REQUESTS => {
             let seconds = headers.get("retry-after").and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-            let wait = seconds.map_or(BUSY, Duration::from_secs).min(BUSY_LIMIT);
-            ApiError::Failed(SourceFailure::RetryAfter(
-                error(ErrorKind::Other, "the API server is busy; it said when"),
-                wait,
-            ))
+            let wait = seconds.map_or(DEFAULT_RETRY_AFTER, Duration::from_secs).min(MAX_RETRY_AFTER);
+            let error =
+                error(ErrorKind::Other, "wait: the API server is overloaded and set the time of the next request");
+            ApiError::Failed(SourceFailure::RetryAfter(error, wait))
         }
-        // The message of a Status: an API server said so.
+        // Only an API server sends the message of a Status.
         StatusCode::NOT_FOUND if what.is_by_name() && !message.is_empty() => {
             ApiError::NotFound(SourceFailure::Retry(error(ErrorKind::Other, "")))
         }
         StatusCode::NOT_FOUND => retry(ErrorKind::Malformed, NO_API_SERVER),
         _ if message.contains("etcd") => {
-            retry(ErrorKind::Other, "the API server is up and its etcd is not: look at etcd (crictl ps --name etcd)")
+            retry(ErrorKind::Other, "the API server is up, etcd is not: check etcd (crictl ps --name etcd)")
         }
         _ if status.is_server_error() => {
-            retry(ErrorKind::Other, "the API server, or a load balancer before it, is in trouble: look at its log")
+            retry(ErrorKind::Other, "the API server or a load balancer in front of it is failing: read its log")
         }
         _ => retry(ErrorKind::Other, ""),
     }
 }
 
-/// An answer that cannot be understood.
+/// A response that cannot be decoded.
 pub(super) fn malformed(what: &WatchedResource, conn: &ApiConnection, why: &str) -> ApiError {
-    let fix = "look at what answers there: an API server answers otherwise";
-    ApiError::Failed(failed(what, conn, why, ErrorKind::Malformed, fix))
+    ApiError::Failed(failed(what, conn, why, ErrorKind::Malformed, UNEXPECTED_RESPONSE))
 }
 
 /// Any other failure.

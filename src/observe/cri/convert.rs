@@ -1,5 +1,4 @@
-//! Owns the way from the protocol's messages to observations.
-//! It must not keep a label or an annotation but the kubelet's own few.
+//! Converts the protocol's messages to observations. Of labels and annotations only the kubelet's own few are kept.
 
 use std::collections::HashMap;
 
@@ -119,7 +118,7 @@ pub(super) fn pull(raw: content::Status) -> Pull {
     }
 }
 
-/// What the user wrote, else what the kubelet asked for, else what it was resolved to: runtimes differ in what they fill.
+/// The image of the pod spec, else that of the kubelet's request, else the resolved one: runtimes set different fields.
 fn image(spec: Option<cri::ImageSpec>, resolved: String) -> Text {
     let spec = spec.unwrap_or_default();
     let image = [spec.user_specified_image, spec.image, resolved].into_iter().find(|s| !s.is_empty());
@@ -135,7 +134,7 @@ fn phase(state: i32) -> ContainerPhase {
     }
 }
 
-/// 0 is unset; a negative time comes from a zero time of Go.
+/// 0 is unset; a negative time is Go's zero time.
 fn nanoseconds(since_1970: i64) -> Option<Time> {
     (since_1970 > 0).then(|| Time::from_timestamp_nanos(since_1970))
 }

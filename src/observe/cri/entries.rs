@@ -1,5 +1,5 @@
-//! Owns the lists of runtime and content store: decoded entry by entry, as many as there is room for.
-//! It must not hold a whole answer decoded: two bytes of it can stand for hundreds.
+//! Decodes lists of the runtime and the content store entry by entry, up to a byte budget: a whole decoded response could
+//! be hundreds of times its size.
 
 use std::marker::PhantomData;
 
@@ -15,27 +15,27 @@ use crate::observation::{Container, Image, Pull, Sandbox};
 use crate::proto::{content, cri};
 use crate::weight::Weigh;
 
-/// An entry that is longer is decoded only if it has few fields, bytes: two bytes of a map can stand for a hundred.
+/// A longer entry is decoded only if it has few fields, bytes: two bytes of a map can decode to a hundred.
 const LONG_ENTRY: usize = 1 << 20;
-/// Fields of such an entry: labels and annotations are one each.
+/// Most fields of such an entry: each label and annotation is one.
 const MAX_FIELDS: usize = 4096;
-/// The field of every list that holds its entries.
+/// The field of its entries, in every list.
 const ENTRIES: u32 = 1;
 
-/// What a list holds.
+/// The entry of a list.
 pub(super) trait ListEntry: Weigh + Send + 'static {
-    /// As it is sent.
-    type Sent: Message + Default;
-    /// As it is kept.
-    fn convert(sent: Self::Sent) -> Self;
+    /// The message of the protocol.
+    type Wire: Message + Default;
+    /// Converts the message.
+    fn convert(wire: Self::Wire) -> Self;
 }
 
 macro_rules! entries {
-    ($($ty:ty = $sent:ty, $convert:path;)*) => {
+    ($($ty:ty = $wire:ty, $convert:path;)*) => {
         $(impl ListEntry for $ty {
-            type Sent = $sent;
-            fn convert(sent: $sent) -> Self {
-                $convert(sent)
+            type Wire = $wire;
+            fn convert(wire: $wire) -> Self {
+                $convert(wire)
             }
         })*
     };
@@ -48,27 +48,27 @@ entries! {
     Pull = content::Status, convert::pull;
 }
 
-/// The entries of a list, and how many there was no room for.
+/// The entries of a list, and the number of those beyond the budget.
 #[derive(Debug)]
 pub(super) struct ListEntries<T> {
-    /// Those that are kept.
+    /// The entries that were kept.
     pub all: Vec<T>,
-    /// How many were left out.
+    /// The number of entries left out.
     pub left_out: u64,
     weight: u64,
-    most: u64,
+    budget: u64,
 }
 
 impl<T: ListEntry> ListEntries<T> {
-    /// None yet; at most `most` bytes are kept.
-    pub fn within(most: u64) -> Self {
-        Self { all: Vec::new(), left_out: 0, weight: 0, most }
+    /// An empty list that keeps at most `budget` bytes.
+    pub fn within(budget: u64) -> Self {
+        Self { all: Vec::new(), left_out: 0, weight: 0, budget }
     }
 
     fn add(&mut self, entry: T) {
-        // A vector that grows holds twice what is in it.
+        // A growing vector allocates up to twice its length.
         let weight = (2 * size_of::<T>() + entry.heap()) as u64;
-        if self.weight + weight > self.most {
+        if self.weight + weight > self.budget {
             self.left_out += 1;
             return;
         }
@@ -76,16 +76,16 @@ impl<T: ListEntry> ListEntries<T> {
         self.all.push(entry);
     }
 
-    /// Takes in the next piece of the same list.
-    pub fn extend(&mut self, piece: Self) {
-        self.left_out = self.left_out.saturating_add(piece.left_out);
-        piece.all.into_iter().for_each(|entry| self.add(entry));
+    /// Adds the next message of a streamed list.
+    pub fn extend(&mut self, part: Self) {
+        self.left_out = self.left_out.saturating_add(part.left_out);
+        part.all.into_iter().for_each(|entry| self.add(entry));
     }
 
-    /// Takes in one message.
+    /// Decodes one message.
     ///
     /// # Errors
-    /// When it is no protobuf.
+    /// When it is not protobuf.
     pub fn merge(&mut self, buf: &mut impl Buf) -> Result<(), prost::DecodeError> {
         while buf.has_remaining() {
             let (tag, wire_type) = decode_key(buf)?;
@@ -96,10 +96,10 @@ impl<T: ListEntry> ListEntries<T> {
             let len = decode_varint(buf)?;
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             if len > buf.remaining() {
-                // What prost says of an entry that breaks off.
-                T::Sent::decode_length_delimited(&[0x7f][..])?;
+                // prost's error for a truncated entry.
+                T::Wire::decode_length_delimited(&[0x7f][..])?;
             }
-            if self.weight >= self.most {
+            if self.weight >= self.budget {
                 self.left_out += 1;
                 buf.advance(len);
                 continue;
@@ -108,14 +108,14 @@ impl<T: ListEntry> ListEntries<T> {
             if len > LONG_ENTRY && fields(&entry)? > MAX_FIELDS {
                 self.left_out += 1;
             } else {
-                self.add(T::convert(T::Sent::decode(entry)?));
+                self.add(T::convert(T::Wire::decode(entry)?));
             }
         }
         Ok(())
     }
 }
 
-/// How many fields a message has, those in its fields not counted.
+/// Number of fields of a message, without those of nested messages.
 fn fields(mut message: &[u8]) -> Result<usize, prost::DecodeError> {
     let mut count = 0;
     while message.has_remaining() {
@@ -126,16 +126,16 @@ fn fields(mut message: &[u8]) -> Result<usize, prost::DecodeError> {
     Ok(count)
 }
 
-/// Sends `R`, and reads a list of `T` of at most so many bytes.
+/// Encodes the request `R`, and decodes a list of `T` within a byte budget.
 #[derive(Clone, Debug)]
 pub(super) struct ListCodec<R, T> {
-    most: u64,
+    budget: u64,
     of: PhantomData<(R, T)>,
 }
 
 impl<R, T> ListCodec<R, T> {
-    pub fn within(most: u64) -> Self {
-        Self { most, of: PhantomData }
+    pub fn within(budget: u64) -> Self {
+        Self { budget, of: PhantomData }
     }
 }
 
@@ -153,14 +153,14 @@ where
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        ListDecoder { most: self.most, of: PhantomData }
+        ListDecoder { budget: self.budget, of: PhantomData }
     }
 }
 
-/// Reads the messages of a list.
+/// Decodes the messages of a list.
 #[derive(Debug)]
 pub(super) struct ListDecoder<T> {
-    most: u64,
+    budget: u64,
     of: PhantomData<T>,
 }
 
@@ -169,8 +169,8 @@ impl<T: ListEntry> Decoder for ListDecoder<T> {
     type Error = Status;
 
     fn decode(&mut self, buf: &mut DecodeBuf<'_>) -> Result<Option<Self::Item>, Status> {
-        let mut entries = ListEntries::within(self.most);
-        // As tonic says it of every other answer.
+        let mut entries = ListEntries::within(self.budget);
+        // The status that tonic returns for every other malformed response.
         entries.merge(buf).map_err(|error| Status::internal(error.to_string()))?;
         Ok(Some(entries))
     }
@@ -193,14 +193,14 @@ mod tests {
         cri::PodSandbox { id: id.into(), ..Default::default() }
     }
 
-    fn read(bytes: &[u8], most: u64) -> Result<(Vec<String>, u64), prost::DecodeError> {
-        let mut entries = ListEntries::<Sandbox>::within(most);
+    fn read(bytes: &[u8], budget: u64) -> Result<(Vec<String>, u64), prost::DecodeError> {
+        let mut entries = ListEntries::<Sandbox>::within(budget);
         entries.merge(&mut &bytes[..])?;
         Ok((entries.all.iter().map(|s| s.id.to_string()).collect(), entries.left_out))
     }
 
     #[test]
-    fn entries_beyond_the_room_are_counted() {
+    fn entries_beyond_the_budget_are_counted() {
         let list = List { items: ["a", "b", "c"].map(sandbox).to_vec(), later: "x".into() }.encode_to_vec();
         assert_eq!(read(&list, u64::MAX).unwrap(), (vec!["a".into(), "b".into(), "c".into()], 0));
         let one = (2 * size_of::<Sandbox>() + 100) as u64;
@@ -215,8 +215,8 @@ mod tests {
         let empty = [ENTRIES as u8 * 8 + 2, 0].repeat(8 << 20);
         let (kept, left) = read(&empty, 1 << 20).unwrap();
         assert!(kept.len() <= 4096 && left > 8_000_000, "{} kept", kept.len());
-        assert!(read(&list[..list.len() - 5], u64::MAX).is_err(), "torn");
-        assert!(read(&[0x0a, 0x7f, 0x00], u64::MAX).is_err(), "longer than there is");
+        assert!(read(&list[..list.len() - 5], u64::MAX).is_err(), "truncated");
+        assert!(read(&[0x0a, 0x7f, 0x00], u64::MAX).is_err(), "longer than the message");
     }
 
     proptest! {

@@ -1,5 +1,4 @@
-//! Owns what containerd's events mean: which are wanted, and which list then differs.
-//! It must not subscribe to anything.
+//! The meaning of containerd's events: which are subscribed to, and how the lists will differ.
 
 use prost::Message;
 
@@ -7,25 +6,26 @@ use super::pending_events::ExpectedState;
 use crate::proto::events::{Envelope, Subject, TaskExit};
 use crate::text::Text;
 
-/// containerd's namespace for everything that came over CRI.
+/// containerd's namespace for everything that is created through CRI.
 pub(super) const NAMESPACE: &str = "k8s.io";
-/// What of containerd's events is sent to us at all. Exec probes make many others.
+/// Filters of the subscription. Exec probes cause many other events.
 pub(super) const FILTERS: [&str; 3] = [
     r#"namespace=="k8s.io",topic~="^/tasks/(create|start|exit|oom|delete|paused|resumed)$""#,
     r#"namespace=="k8s.io",topic~="^/(containers|sandbox)""#,
     r#"namespace=="k8s.io",topic~="^/images/""#,
 ];
 
-/// What an event means.
+/// The effect of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RuntimeChange {
-    /// The lists of sandboxes and containers differ, or will, and in what.
+    /// The lists of sandboxes and containers differ, or soon will; which object, and its expected state.
     Lists(Option<(Text, ExpectedState)>),
     /// The list of images differs.
     Images,
 }
 
-/// Not every version of containerd need honour the filters, and none can compare two fields of an event.
+/// The effect of an event; None for one without any. Some versions of containerd ignore the filters, and none can compare two
+/// fields of an event.
 pub(super) fn change(envelope: &Envelope) -> Option<RuntimeChange> {
     if envelope.namespace != NAMESPACE {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn change(envelope: &Envelope) -> Option<RuntimeChange> {
     Some(RuntimeChange::Lists(about.filter(|(id, _)| !id.is_empty()).map(|(id, expected)| (id.into(), expected))))
 }
 
-/// An executed process has an id of its own within the container, the container's first process has the container's.
+/// An exec process has its own id within the container; the container's main process has the container's id.
 fn is_exec_exit(event: &[u8]) -> bool {
     TaskExit::decode(event).is_ok_and(|exit| !exit.id.is_empty() && exit.id != exit.container_id)
 }
@@ -63,20 +63,20 @@ mod tests {
     }
 
     #[test]
-    fn exec_probes_wake_nobody() {
-        let wakes = |topic, ids| matches!(change(&envelope("k8s.io", topic, ids)), Some(RuntimeChange::Lists(_)));
-        assert!(wakes("/tasks/exit", ("a", "a")));
-        assert!(!wakes("/tasks/exit", ("a", "b")));
-        assert!(!wakes("/tasks/exec-started", ("a", "b")));
-        assert!(wakes("/tasks/start", ("a", "a")) && wakes("/containers/create", ("a", "")));
-        assert!(wakes("/sandboxes/create", ("a", "")) && wakes("/sandbox/start", ("a", "")));
-        assert!(!wakes("/images/create", ("", "")) && !wakes("/snapshot/commit", ("", "")));
+    fn exec_probes_cause_no_list() {
+        let lists = |topic, ids| matches!(change(&envelope("k8s.io", topic, ids)), Some(RuntimeChange::Lists(_)));
+        assert!(lists("/tasks/exit", ("a", "a")));
+        assert!(!lists("/tasks/exit", ("a", "b")));
+        assert!(!lists("/tasks/exec-started", ("a", "b")));
+        assert!(lists("/tasks/start", ("a", "a")) && lists("/containers/create", ("a", "")));
+        assert!(lists("/sandboxes/create", ("a", "")) && lists("/sandbox/start", ("a", "")));
+        assert!(!lists("/images/create", ("", "")) && !lists("/snapshot/commit", ("", "")));
         assert_eq!(change(&envelope("k8s.io", "/images/create", ("", ""))), Some(RuntimeChange::Images));
         assert_eq!(change(&envelope("moby", "/tasks/exit", ("a", "a"))), None);
     }
 
     #[test]
-    fn what_an_event_promises() {
+    fn events_with_the_state_that_they_announce() {
         let expected = |topic| match change(&envelope("k8s.io", topic, ("a", "a"))) {
             Some(RuntimeChange::Lists(expected)) => expected,
             other => panic!("{topic}: {other:?}"),
@@ -86,8 +86,8 @@ mod tests {
         assert_eq!(expected("/tasks/start"), of(ExpectedState::Started));
         assert_eq!(expected("/tasks/exit"), of(ExpectedState::Exited));
         assert_eq!(expected("/containers/delete"), of(ExpectedState::Removed));
-        assert_eq!(expected("/tasks/oom"), None, "an end that a list does not show");
+        assert_eq!(expected("/tasks/oom"), None, "a list does not show an OOM kill");
         let nothing = Envelope { event: None, ..envelope("k8s.io", "/tasks/exit", ("a", "a")) };
-        assert_eq!(change(&nothing), Some(RuntimeChange::Lists(None)), "it wakes all the same");
+        assert_eq!(change(&nothing), Some(RuntimeChange::Lists(None)), "it still causes a list");
     }
 }

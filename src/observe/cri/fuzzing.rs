@@ -1,5 +1,4 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points of fuzz targets to the parsers of this module.
 
 use prost::Message;
 
@@ -10,7 +9,7 @@ use super::runtime::Lists;
 use crate::observation::Fact;
 use crate::proto::{content, cri, events};
 
-/// Bytes that a runtime sent, taken for each of its messages; gives the facts of the lists.
+/// Bytes from a runtime, decoded as each of its messages; returns the facts of the lists.
 pub fn messages(bytes: &[u8]) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut inventory = Inventory::default();

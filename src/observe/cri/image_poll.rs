@@ -1,70 +1,69 @@
-//! Owns the look at images that is under way: when it may begin, and that it is given up for the lists.
-//! It must not run beside a list, nor before the first.
+//! The image call in flight: when one may start, and that it is cancelled for the lists.
 
 use std::time::Instant;
 
 use super::call_error::CallError;
-use super::images::{CallOutcome, ImageAnswer, ImageCall, ImageSchedule};
+use super::images::{CallOutcome, ImageCall, ImageResponse, ImageSchedule};
 use super::pending::PendingFuture;
 use super::runtime::ReadOnlyRuntime;
 use super::timings::{CriTimings, ListTimes};
 
-/// Looks of one attempt.
+/// Image calls of one attempt.
 pub(super) struct ImagePoll {
-    /// The look in flight.
-    pub flight: PendingFuture<Result<ImageAnswer, CallError>>,
-    /// It, or the last one, and when it began.
+    /// The call in flight.
+    pub flight: PendingFuture<Result<ImageResponse, CallError>>,
+    /// That call or the last one, and its start.
     last: (ImageCall, Instant),
-    turns: ImageSchedule,
+    schedule: ImageSchedule,
 }
 
 impl ImagePoll {
     pub fn new(now: Instant) -> Self {
-        Self { flight: None, last: (ImageCall::Images, now), turns: ImageSchedule::new(now) }
+        Self { flight: None, last: (ImageCall::Images, now), schedule: ImageSchedule::new(now) }
     }
 
-    /// When the next look is due: not in the first half of the runtime's rest after a slow list, and not at its end, when
-    /// the next list comes.
+    /// When the next call is due: after the first half of the runtime's rest after a slow list, at whose end the next list
+    /// starts.
     pub fn due(&self, listed: Option<ListTimes>, timings: &CriTimings) -> Option<Instant> {
-        let (due, _) = self.turns.next()?;
-        let rested = listed.map(|last| last.ended + timings.rest_after(last.ended.duration_since(last.began)) / 2);
-        Some(rested.map_or(due, |rested| due.max(rested)))
+        let (due, _) = self.schedule.next()?;
+        let rest_over = listed.map(|last| last.ended + timings.rest_after(last.ended.duration_since(last.began)) / 2);
+        Some(rest_over.map_or(due, |rest_over| due.max(rest_over)))
     }
 
-    /// An image or a container has come: images may have.
+    /// An image or a container was created: the images may differ.
     pub fn woken(&mut self, timings: &CriTimings) {
-        self.turns.woken(timings, Instant::now());
+        self.schedule.woken(timings, Instant::now());
     }
 
     pub fn begin(&mut self, runtime: ReadOnlyRuntime, timings: &CriTimings) {
-        let Some((_, look)) = self.turns.next() else { return };
-        self.last = (look, Instant::now());
-        self.flight = Some(Box::pin(runtime.look(look, timings.status_deadline)));
+        let Some((_, call)) = self.schedule.next() else { return };
+        self.last = (call, Instant::now());
+        self.flight = Some(Box::pin(runtime.image_call(call, timings.status_deadline)));
     }
 
-    /// The lists are due: what is measured is they alone.
-    pub fn give_up(&mut self, timings: &CriTimings) {
+    /// Cancels the call before a list, whose duration is measured.
+    pub fn cancel(&mut self, timings: &CriTimings) {
         if self.flight.take().is_some() {
-            self.over(CallOutcome::Canceled, timings);
+            self.finish(CallOutcome::Canceled, timings);
         }
     }
 
-    /// Takes the answer in. That images cannot be had ends nothing.
-    pub fn end(&mut self, answer: Result<ImageAnswer, CallError>, timings: &CriTimings) -> Option<ImageAnswer> {
+    /// Returns the response of a call that ended. A failed one does not fail the attempt.
+    pub fn end(&mut self, response: Result<ImageResponse, CallError>, timings: &CriTimings) -> Option<ImageResponse> {
         self.flight = None;
-        match answer {
-            Ok(seen) => {
-                self.over(CallOutcome::Answered, timings);
-                return Some(seen);
+        match response {
+            Ok(response) => {
+                self.finish(CallOutcome::Completed, timings);
+                return Some(response);
             }
-            Err(error) if error.is_unimplemented() => self.over(CallOutcome::Unimplemented, timings),
-            Err(_) => self.over(CallOutcome::Failed, timings),
+            Err(error) if error.is_unimplemented() => self.finish(CallOutcome::Unimplemented, timings),
+            Err(_) => self.finish(CallOutcome::Failed, timings),
         }
         None
     }
 
-    fn over(&mut self, end: CallOutcome, timings: &CriTimings) {
-        let (look, began) = self.last;
-        self.turns.ended(look, end, began, Instant::now(), timings);
+    fn finish(&mut self, end: CallOutcome, timings: &CriTimings) {
+        let (call, began) = self.last;
+        self.schedule.finish(call, end, began, Instant::now(), timings);
     }
 }

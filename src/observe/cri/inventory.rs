@@ -1,5 +1,4 @@
-//! Owns what the runtime listed last and what is known in more detail: it finds the differences.
-//! It must not call the runtime.
+//! The last lists of the runtime with the details of each object, and the differences to the next lists.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +9,36 @@ use crate::observation::{Container, ContainerPhase, Fact, Sandbox, Time};
 use crate::observe::exit_channel::FailedExit;
 use crate::text::Text;
 
-/// After so many questions without an answer nothing is asked until the state changes.
-const TRIES: u8 = 3;
+/// Failed status calls after which none is sent until the state changes.
+const MAX_TRIES: u8 = 3;
 
-/// Everything that is, as it was said.
+/// All sandboxes and containers, as they were emitted.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     sandboxes: BTreeMap<Text, KeptSandbox>,
     containers: BTreeMap<Text, KeptContainer>,
-    /// Bad ends that were learned of and are not taken yet.
+    /// Failed exits that were not sent yet.
     failed_exits: Vec<(Option<Time>, FailedExit)>,
 }
 
 #[derive(Debug)]
 struct KeptSandbox {
-    said: Sandbox,
+    emitted: Sandbox,
     details: Option<SandboxDetails>,
     tries: u8,
 }
 
 #[derive(Debug)]
 struct KeptContainer {
-    said: Container,
+    emitted: Container,
     details: Option<ContainerDetails>,
-    /// The state for which details were got.
-    asked: Option<ContainerPhase>,
+    /// The state for which details were read.
+    read_for: Option<ContainerPhase>,
     tries: u8,
 }
 
 impl Inventory {
-    /// Takes a list in, and returns what to say: all of it for an epoch, else the differences.
+    /// Applies the lists, and returns the facts to emit: all for an epoch, else the differences.
     pub fn apply_lists(&mut self, lists: Lists, epoch: bool) -> Vec<Fact> {
         let mut facts = Vec::new();
         let mut before = std::mem::take(&mut self.sandboxes);
@@ -49,10 +48,10 @@ impl Inventory {
             if let Some(details) = &details {
                 details.merge_into(&mut now);
             }
-            if epoch || was.is_none_or(|w| w.said != now) {
+            if epoch || was.is_none_or(|w| w.emitted != now) {
                 facts.push(Fact::Sandbox(Box::new(now.clone())));
             }
-            self.sandboxes.insert(now.id.clone(), KeptSandbox { said: now, details, tries });
+            self.sandboxes.insert(now.id.clone(), KeptSandbox { emitted: now, details, tries });
         }
         let gone = before.into_keys().map(Fact::SandboxGone);
         facts.extend(gone.filter(|_| !epoch));
@@ -64,61 +63,62 @@ impl Inventory {
             if let Some(details) = &details {
                 details.merge_into(&mut now);
             }
-            let (asked, tries) = was.as_ref().map_or((None, 0), |w| (w.asked, w.tries));
-            let tries = if was.as_ref().is_some_and(|w| w.said.phase != now.phase) { 0 } else { tries };
-            if epoch || was.is_none_or(|w| w.said != now) {
+            let (read_for, tries) = was.as_ref().map_or((None, 0), |w| (w.read_for, w.tries));
+            let tries = if was.as_ref().is_some_and(|w| w.emitted.phase != now.phase) { 0 } else { tries };
+            if epoch || was.is_none_or(|w| w.emitted != now) {
                 facts.push(Fact::Container(Box::new(now.clone())));
             }
-            self.containers.insert(now.id.clone(), KeptContainer { said: now, details, asked, tries });
+            self.containers.insert(now.id.clone(), KeptContainer { emitted: now, details, read_for, tries });
         }
         let gone = before.into_keys().map(Fact::ContainerGone);
         facts.extend(gone.filter(|_| !epoch));
         facts
     }
 
-    /// How a container or a sandbox stood in the last list.
+    /// The state of a container or a sandbox in the last lists.
     pub fn listed_state(&self, id: &Text) -> Option<ListedState> {
-        let container = self.containers.get(id).map(|c| match c.said.phase {
+        let container = self.containers.get(id).map(|c| match c.emitted.phase {
             ContainerPhase::Created => ListedState::Created,
             ContainerPhase::Running => ListedState::Running,
             ContainerPhase::Exited | ContainerPhase::Unknown => ListedState::Exited,
         });
         let sandbox =
-            || self.sandboxes.get(id).map(|s| if s.said.ready { ListedState::Running } else { ListedState::Exited });
+            || self.sandboxes.get(id).map(|s| if s.emitted.ready { ListedState::Running } else { ListedState::Exited });
         container.or_else(sandbox)
     }
 
-    /// What lacks details, the newest first, containers before sandboxes.
+    /// Objects without details for their state, the newest first, containers before sandboxes.
     ///
-    /// A created container has none yet; a sandbox that is not ready has lost its address.
+    /// A created container has no details yet; a sandbox that is not ready has no address any more.
     pub fn missing_details(&self, most: usize) -> Vec<DetailRequest> {
-        let mut containers: Vec<_> = self.containers.values().filter(|c| c.lacks_details()).map(|c| &c.said).collect();
+        let mut containers: Vec<_> =
+            self.containers.values().filter(|c| c.lacks_details()).map(|c| &c.emitted).collect();
         containers.sort_by_key(|c| std::cmp::Reverse(c.created_at));
-        let mut sandboxes: Vec<_> = self.sandboxes.values().filter(|s| s.lacks_details()).map(|s| &s.said).collect();
+        let mut sandboxes: Vec<_> = self.sandboxes.values().filter(|s| s.lacks_details()).map(|s| &s.emitted).collect();
         sandboxes.sort_by_key(|s| std::cmp::Reverse(s.created_at));
         let containers = containers.into_iter().map(|c| DetailRequest::Container(c.id.clone()));
         containers.chain(sandboxes.into_iter().map(|s| DetailRequest::Sandbox(s.id.clone()))).take(most).collect()
     }
 
-    /// Takes details in, and returns what to say.
+    /// Applies details, and returns the fact to emit.
     pub fn apply_details(&mut self, request: &DetailRequest, details: Details) -> Option<Fact> {
         match (request, details) {
             (DetailRequest::Container(id), Details::Container(details, log)) => {
                 let kept = self.containers.get_mut(id)?;
-                let before = kept.said.clone();
-                details.merge_into(&mut kept.said);
-                self.failed_exits.extend(failed_exit(&kept.said, log));
+                let before = kept.emitted.clone();
+                details.merge_into(&mut kept.emitted);
+                self.failed_exits.extend(failed_exit(&kept.emitted, log));
                 kept.details = Some(details);
-                kept.asked = Some(kept.said.phase);
+                kept.read_for = Some(kept.emitted.phase);
                 kept.tries = 0;
-                (before != kept.said).then(|| Fact::Container(Box::new(kept.said.clone())))
+                (before != kept.emitted).then(|| Fact::Container(Box::new(kept.emitted.clone())))
             }
             (DetailRequest::Sandbox(id), Details::Sandbox(details)) => {
                 let kept = self.sandboxes.get_mut(id)?;
-                let before = kept.said.clone();
-                details.merge_into(&mut kept.said);
+                let before = kept.emitted.clone();
+                details.merge_into(&mut kept.emitted);
                 kept.details = Some(details);
-                (before != kept.said).then(|| Fact::Sandbox(Box::new(kept.said.clone())))
+                (before != kept.emitted).then(|| Fact::Sandbox(Box::new(kept.emitted.clone())))
             }
             _ => {
                 self.detail_failed(request);
@@ -127,14 +127,14 @@ impl Inventory {
         }
     }
 
-    /// Takes the bad ends that were learned of, the first first.
+    /// Takes the failed exits, the earliest first.
     pub fn take_failed_exits(&mut self) -> impl Iterator<Item = FailedExit> {
-        let mut ended = std::mem::take(&mut self.failed_exits);
-        ended.sort_by_key(|(at, _)| *at);
-        ended.into_iter().map(|(_, ended)| ended)
+        let mut exits = std::mem::take(&mut self.failed_exits);
+        exits.sort_by_key(|(at, _)| *at);
+        exits.into_iter().map(|(_, exit)| exit)
     }
 
-    /// No details came.
+    /// A status call failed.
     pub fn detail_failed(&mut self, request: &DetailRequest) {
         let tries = match request {
             DetailRequest::Container(id) => self.containers.get_mut(id).map(|c| &mut c.tries),
@@ -146,16 +146,17 @@ impl Inventory {
     }
 }
 
-/// How a container ended whose state alone was lost, with a code that is made up.
-const LOST: &str = "Unknown";
+/// containerd's reason for an exit that it did not observe; the exit code is not real then.
+const UNKNOWN_EXIT: &str = "Unknown";
 
-/// An end with a code other than 0. Every state is asked for once, and so each end is told once.
+/// The exit, if its code is not 0. The details of a state are read once, so each exit is sent once.
 fn failed_exit(c: &Container, log: String) -> Option<(Option<Time>, FailedExit)> {
-    let bad = c.phase == ContainerPhase::Exited && c.exit_code.is_some_and(|code| code != 0) && c.reason != LOST;
-    // Where the kubelet has it by default.
-    let usual = || format!("/var/log/pods/{}_{}_{}/{}/{}.log", c.namespace, c.pod, c.uid, c.name, c.attempt);
-    let log = if log.is_empty() { usual() } else { log };
-    bad.then(|| {
+    let is_failed =
+        c.phase == ContainerPhase::Exited && c.exit_code.is_some_and(|code| code != 0) && c.reason != UNKNOWN_EXIT;
+    // The kubelet's default path.
+    let default = || format!("/var/log/pods/{}_{}_{}/{}/{}.log", c.namespace, c.pod, c.uid, c.name, c.attempt);
+    let log = if log.is_empty() { default() } else { log };
+    is_failed.then(|| {
         let (namespace, pod, uid, container) = (c.namespace.clone(), c.pod.clone(), c.uid.clone(), c.name.clone());
         (c.finished_at, FailedExit { namespace, pod, uid, container, log: log.into() })
     })
@@ -163,13 +164,15 @@ fn failed_exit(c: &Container, log: String) -> Option<(Option<Time>, FailedExit)>
 
 impl KeptContainer {
     fn lacks_details(&self) -> bool {
-        self.said.phase != ContainerPhase::Created && self.asked != Some(self.said.phase) && self.tries < TRIES
+        self.emitted.phase != ContainerPhase::Created
+            && self.read_for != Some(self.emitted.phase)
+            && self.tries < MAX_TRIES
     }
 }
 
 impl KeptSandbox {
     fn lacks_details(&self) -> bool {
-        self.said.ready && self.details.is_none() && self.tries < TRIES
+        self.emitted.ready && self.details.is_none() && self.tries < MAX_TRIES
     }
 }
 
@@ -219,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn only_differences_are_said_and_details_asked_once_a_state() {
+    fn only_differences_are_emitted_and_details_read_once_per_state() {
         use ContainerPhase::{Created, Exited, Running};
         let (a, b) = (container("a", Running, 1), container("b", Created, 2));
         let mut inventory = Inventory::default();
         assert_eq!(inventory.apply_lists(list(&[a.clone(), b.clone()]), true).len(), 2);
         let request = DetailRequest::Container("a".into());
-        assert_eq!(inventory.missing_details(64), std::slice::from_ref(&request), "one that is created has no details");
+        assert_eq!(inventory.missing_details(64), std::slice::from_ref(&request), "a created container has no details");
         assert!(inventory.apply_details(&request, details("a", Running)).is_some());
         assert!(inventory.missing_details(64).is_empty());
         assert!(inventory.apply_lists(list(&[a.clone(), b.clone()]), false).is_empty(), "details are kept");
@@ -238,19 +241,19 @@ mod tests {
             "{facts:?}"
         );
         let Some(Fact::Container(c)) = inventory.apply_details(&request, details("a", Exited)) else {
-            panic!("no news")
+            panic!("no fact")
         };
         assert_eq!((c.exit_code, c.reason.as_str()), (Some(3), "Error"));
-        let logs: Vec<_> = inventory.take_failed_exits().map(|ended| ended.log).collect();
+        let logs: Vec<_> = inventory.take_failed_exits().map(|exit| exit.log).collect();
         assert_eq!(logs, [std::path::Path::new("/var/log/pods/x_x_x/x/0.log")]);
         assert!(inventory.missing_details(64).is_empty());
-        // A list that was under way when it ended must not bring it back.
+        // A list that was in flight at the exit must not show it as running again.
         assert!(inventory.apply_lists(list(&[a]), false).is_empty());
-        assert_eq!(inventory.take_failed_exits().count(), 0, "an end is told once");
+        assert_eq!(inventory.take_failed_exits().count(), 0, "an exit is sent once");
     }
 
     #[test]
-    fn rounds_are_bounded_newest_first_and_silence_is_not_asked_for_ever() {
+    fn rounds_are_bounded_newest_first_and_failing_calls_are_not_repeated() {
         let many: Vec<_> = (0..9).map(|n| container(&format!("c{n}"), ContainerPhase::Running, n)).collect();
         let mut inventory = Inventory::default();
         inventory.apply_lists(list(&many), true);
@@ -258,17 +261,13 @@ mod tests {
             inventory.missing_details(2),
             [DetailRequest::Container("c8".into()), DetailRequest::Container("c7".into())]
         );
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             inventory.detail_failed(&DetailRequest::Container("c8".into()));
         }
         assert_eq!(inventory.missing_details(1), [DetailRequest::Container("c7".into())]);
-        let mut ended = many.clone();
-        ended[8].phase = ContainerPhase::Exited;
-        inventory.apply_lists(list(&ended), false);
-        assert_eq!(
-            inventory.missing_details(1),
-            [DetailRequest::Container("c8".into())],
-            "a new state is a new question"
-        );
+        let mut changed = many.clone();
+        changed[8].phase = ContainerPhase::Exited;
+        inventory.apply_lists(list(&changed), false);
+        assert_eq!(inventory.missing_details(1), [DetailRequest::Container("c8".into())], "a new state is read again");
     }
 }

@@ -1,5 +1,5 @@
-//! Owns the container runtime as a source: CRI over its unix socket, and containerd's own services on the same socket.
-//! It must not change anything in the runtime: all it can call is listed in `runtime.rs`.
+//! The container runtime as a source: CRI over its unix socket, and containerd's own services on the same socket. All
+//! calls are in `runtime.rs`, and none changes anything.
 
 mod call_error;
 mod convert;

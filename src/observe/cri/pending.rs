@@ -1,5 +1,4 @@
-//! Owns the waiting for what may not be there: an instant, an answer, or the next of several.
-//! It must not know what is waited for.
+//! Waits for an instant, a result or the next item of a stream; never returns when there is none.
 
 use std::pin::Pin;
 use std::time::Instant;
@@ -7,9 +6,9 @@ use std::time::Instant;
 use futures_util::stream::{Stream, StreamExt};
 use tokio::time::sleep_until;
 
-/// An answer that may be under way.
+/// A result that may be in progress.
 pub(super) type PendingFuture<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
-/// Several that may be.
+/// Several results that may be in progress.
 pub(super) type PendingStream<T> = Option<Pin<Box<dyn Stream<Item = T> + Send>>>;
 
 pub(super) async fn at(instant: Instant) {

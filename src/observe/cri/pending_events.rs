@@ -1,34 +1,31 @@
-//! Owns what containerd's events promised and the lists have not shown yet.
-//! It must not call the runtime, nor read the clock.
-//!
-//! containerd tells its events when the task has changed; its CRI plugin takes them in afterwards (after an exit once the
-//! task is deleted, for which a sick node needs seconds). A list asked for in between shows the state of before, and no
-//! other event follows.
+//! containerd's events whose effect the lists do not show yet. containerd publishes an event when the task has changed,
+//! and its CRI plugin handles it later (an exit only after the task is deleted, which takes seconds on a slow node). A
+//! list in between shows the previous state, and no other event follows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::text::Text;
 
-/// So many lists may fail to show it: containers that are not CRI's own never come.
-const TRIES: u8 = 4;
-/// Nobody starts that many containers between two lists.
-const MOST: usize = 1024;
+/// Lists after which an event is dropped: containers that CRI did not create are never listed.
+const MAX_LISTS: u8 = 4;
+/// Most events that are kept; fewer containers start between two lists.
+const MAX_EVENTS: usize = 1024;
 
-/// What a list will show of a container or a sandbox.
+/// The state of a container or a sandbox that a list will show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedState {
-    /// It is listed.
+    /// Listed.
     Listed,
-    /// It runs, or has run.
+    /// Running, or exited.
     Started,
-    /// It does not run, or is not listed any more.
+    /// Exited, or no longer listed.
     Exited,
-    /// It is not listed any more.
+    /// No longer listed.
     Removed,
 }
 
-/// How a container or a sandbox stands in a list.
+/// The state of a container or a sandbox in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListedState {
     Created,
@@ -37,7 +34,7 @@ pub(super) enum ListedState {
 }
 
 impl ExpectedState {
-    fn is_kept(self, listed_state: Option<ListedState>) -> bool {
+    fn is_shown(self, listed_state: Option<ListedState>) -> bool {
         match self {
             ExpectedState::Listed => listed_state.is_some(),
             ExpectedState::Started => matches!(listed_state, Some(ListedState::Running | ListedState::Exited)),
@@ -47,30 +44,31 @@ impl ExpectedState {
     }
 }
 
-/// The last expected of each container and sandbox, with the lists that did not keep it.
+/// The last expected state of each container and sandbox, with the number of lists that did not show it.
 #[derive(Debug, Default)]
 pub(super) struct PendingEvents(BTreeMap<Text, (ExpectedState, u8)>);
 
 impl PendingEvents {
-    /// An event was told.
+    /// Adds an event.
     pub fn expect(&mut self, id: Text, expected: ExpectedState) {
-        if self.0.len() < MOST || self.0.contains_key(&id) {
+        if self.0.len() < MAX_EVENTS || self.0.contains_key(&id) {
             self.0.insert(id, (expected, 0));
         }
     }
 
-    /// A list was answered.
-    pub fn listed(&mut self, listed_state: impl Fn(&Text) -> Option<ListedState>) {
+    /// Removes the events that a list shows.
+    pub fn apply_list(&mut self, listed_state: impl Fn(&Text) -> Option<ListedState>) {
         self.0.retain(|id, (expected, tries)| {
             *tries += 1;
-            !expected.is_kept(listed_state(id)) && *tries <= TRIES
+            !expected.is_shown(listed_state(id)) && *tries <= MAX_LISTS
         });
     }
 
-    /// How long after the begin of the last list the next one may show more: `spacing`, and twice as long each time.
+    /// Time from the start of the last list to the next one, which may show more: `spacing`, doubled with each list. None when
+    /// no event is pending.
     pub fn relist_after(&self, spacing: Duration) -> Option<Duration> {
         let tries = self.0.values().map(|(_, tries)| *tries).min()?;
-        Some(spacing.saturating_mul(1 << tries.saturating_sub(1).min(TRIES)))
+        Some(spacing.saturating_mul(1 << tries.saturating_sub(1).min(MAX_LISTS)))
     }
 }
 
@@ -81,27 +79,27 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_list_that_came_too_soon_is_followed_by_others() {
+    fn a_list_that_does_not_show_an_event_yet_is_repeated() {
         let mut pending_events = PendingEvents::default();
         assert_eq!(pending_events.relist_after(SECOND), None);
         pending_events.expect("a".into(), ExpectedState::Exited);
-        pending_events.listed(|_| Some(ListedState::Running));
+        pending_events.apply_list(|_| Some(ListedState::Running));
         assert_eq!(pending_events.relist_after(SECOND), Some(SECOND));
-        pending_events.listed(|_| Some(ListedState::Running));
+        pending_events.apply_list(|_| Some(ListedState::Running));
         assert_eq!(pending_events.relist_after(SECOND), Some(2 * SECOND));
         pending_events.expect("b".into(), ExpectedState::Listed);
-        pending_events.listed(|id| (id == "a").then_some(ListedState::Exited));
-        assert_eq!(pending_events.relist_after(SECOND), Some(SECOND), "another is pending_events still");
-        pending_events.listed(|_| Some(ListedState::Created));
+        pending_events.apply_list(|id| (id == "a").then_some(ListedState::Exited));
+        assert_eq!(pending_events.relist_after(SECOND), Some(SECOND), "another event is pending");
+        pending_events.apply_list(|_| Some(ListedState::Created));
         assert_eq!(pending_events.relist_after(SECOND), None);
     }
 
     #[test]
-    fn what_never_comes_is_given_up() {
+    fn an_event_that_no_list_shows_is_dropped() {
         let mut pending_events = PendingEvents::default();
         pending_events.expect("a".into(), ExpectedState::Listed);
         let waits: Vec<_> = std::iter::from_fn(|| {
-            pending_events.listed(|_| None);
+            pending_events.apply_list(|_| None);
             pending_events.relist_after(SECOND)
         })
         .map(|wait| wait.as_secs())
@@ -110,19 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_counts() {
-        let kept = |expected: ExpectedState, listed_state| expected.is_kept(listed_state);
-        assert!(kept(ExpectedState::Started, Some(ListedState::Exited)), "it has run");
-        assert!(!kept(ExpectedState::Started, Some(ListedState::Created)) && !kept(ExpectedState::Started, None));
+    fn the_last_event_of_a_container_counts() {
+        let shown = |expected: ExpectedState, listed_state| expected.is_shown(listed_state);
+        assert!(shown(ExpectedState::Started, Some(ListedState::Exited)), "it has run");
+        assert!(!shown(ExpectedState::Started, Some(ListedState::Created)) && !shown(ExpectedState::Started, None));
         assert!(
-            kept(ExpectedState::Exited, None)
-                && kept(ExpectedState::Removed, None)
-                && !kept(ExpectedState::Listed, None)
+            shown(ExpectedState::Exited, None)
+                && shown(ExpectedState::Removed, None)
+                && !shown(ExpectedState::Listed, None)
         );
         let mut pending_events = PendingEvents::default();
         pending_events.expect("a".into(), ExpectedState::Listed);
         pending_events.expect("a".into(), ExpectedState::Removed);
-        pending_events.listed(|_| None);
+        pending_events.apply_list(|_| None);
         assert_eq!(pending_events.relist_after(SECOND), None, "a creation that failed");
     }
 }

@@ -1,5 +1,5 @@
-//! Owns every call to the runtime that this program can make; nothing else sees a generated client.
-//! It must not gain a call that changes anything, nor one that requests for a verbose answer.
+//! Every call to the runtime that this program makes. None changes anything or requests a verbose response, and no other
+//! module uses a generated client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::call_error::{CallError, CallErrorCause};
 use super::convert;
 use super::entries::{ListCodec, ListEntries, ListEntry};
 use super::events::{FILTERS, NAMESPACE, RuntimeChange, change};
-use super::images::{ImageAnswer, ImageCall};
+use super::images::{ImageCall, ImageResponse};
 use crate::decode::{ContainerDetails, SandboxDetails};
 use crate::observation::{Container, Image, Pull, RuntimeStatus, Sandbox};
 use crate::proto::content::ListStatusesRequest;
@@ -30,19 +30,19 @@ use crate::proto::cri::{
 use crate::proto::events::{SubscribeRequest, events_client::EventsClient};
 use crate::text::Text;
 
-/// The kubelet's own limit for an answer (`maxMsgSize` in cri-client).
-const MAX_ANSWER: usize = 16 * 1024 * 1024;
-/// Longest answer about one thing, bytes: a container's message has 12 KiB.
+/// Longest list, bytes: the kubelet's own limit (`maxMsgSize` in cri-client).
+const MAX_LIST: usize = 16 * 1024 * 1024;
+/// Longest status of one object, bytes: a container's message has up to 12 KiB.
 const MAX_STATUS: usize = 1 << 20;
-/// ListEntries that are left out of a list in pieces before it is given up: one that never ends.
+/// Entries left out of a streamed list before it is given up: it may never end.
 const MAX_LEFT_OUT: u64 = 1 << 16;
-/// Pieces of a list that are read: one that never ends may bring nothing in each.
-const MAX_PIECES: u32 = 1 << 16;
+/// Most messages of a streamed list: an endless one may have empty messages.
+const MAX_MESSAGES: u32 = 1 << 16;
 
 /// Both lists.
 #[derive(Debug)]
 pub(super) struct Lists {
-    /// How many entries there was no room for.
+    /// Number of entries beyond the memory budget.
     pub left_out: u64,
     /// ListPodSandbox.
     pub sandboxes: Vec<Sandbox>,
@@ -50,7 +50,7 @@ pub(super) struct Lists {
     pub containers: Vec<Container>,
 }
 
-/// Something whose status is wanted, by its id.
+/// A request for the status of one object, by its id.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DetailRequest {
     /// ContainerStatus.
@@ -59,74 +59,79 @@ pub(super) enum DetailRequest {
     Sandbox(Text),
 }
 
-/// The status that was asked for.
+/// The response to a [`DetailRequest`].
 #[derive(Debug)]
 pub(super) enum Details {
-    /// ContainerStatus, and where the container's log is; empty when the runtime does not say.
+    /// ContainerStatus, and the path of the container's log; empty when the runtime does not report it.
     Container(ContainerDetails, String),
     /// PodSandboxStatus.
     Sandbox(SandboxDetails),
-    /// The runtime answered without a status.
+    /// The response contains no status.
     None,
 }
 
-/// The runtime, as far as it can be looked at. Every call consumes a clone, which is cheap.
+/// The read-only calls of the runtime. Each consumes a clone, which is cheap.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnlyRuntime {
     cri: RuntimeServiceClient<Channel>,
     images: ImageServiceClient<Channel>,
     events: EventsClient<Channel>,
-    /// The runtime may have lists in pieces: it has not said yet that it does not.
+    /// False once the runtime returned that it has no streamed lists.
     streams: Arc<AtomicBool>,
     channel: Channel,
-    /// What may be kept of all that the runtime lists, bytes.
-    most: u64,
+    /// Memory budget of all lists, bytes.
+    budget: u64,
 }
 
 impl ReadOnlyRuntime {
-    /// Speaks over `channel`; of all that is listed no more than `most` bytes are kept.
-    pub fn new(channel: Channel, most: u64) -> Self {
+    /// Calls over `channel`; at most `budget` bytes of all lists are kept.
+    pub fn new(channel: Channel, budget: u64) -> Self {
         Self {
             cri: RuntimeServiceClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
             images: ImageServiceClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
             events: EventsClient::new(channel.clone()).max_decoding_message_size(MAX_STATUS),
             streams: Arc::new(AtomicBool::new(true)),
             channel,
-            most,
+            budget,
         }
     }
 
-    /// Asks for a list that comes whole.
+    /// Requests a list in one response.
     async fn list<R, T>(
         &self,
         path: &'static str,
-        most: u64,
+        budget: u64,
         request: Request<R>,
     ) -> Result<Response<ListEntries<T>>, Status>
     where
         R: prost::Message + Send + Sync + 'static,
         T: ListEntry + Sync,
     {
-        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_LIST);
         grpc.ready().await.map_err(not_ready)?;
-        grpc.unary(request, PathAndQuery::from_static(path), ListCodec::<R, T>::within(most)).await
+        grpc.unary(request, PathAndQuery::from_static(path), ListCodec::<R, T>::within(budget)).await
     }
 
-    /// Asks for a list that comes in pieces. Of one that never ends, what came first.
-    async fn pieces<R, T>(&self, path: &'static str, most: u64, request: R) -> Result<Response<ListEntries<T>>, Status>
+    /// Requests a streamed list; of an endless one only the beginning is read.
+    async fn streamed_list<R, T>(
+        &self,
+        path: &'static str,
+        budget: u64,
+        request: R,
+    ) -> Result<Response<ListEntries<T>>, Status>
     where
         R: prost::Message + Send + Sync + 'static,
         T: ListEntry + Sync,
     {
-        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_ANSWER);
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_LIST);
         grpc.ready().await.map_err(not_ready)?;
-        let codec = ListCodec::<R, T>::within(most);
+        let codec = ListCodec::<R, T>::within(budget);
         let opened = grpc.server_streaming(Request::new(request), PathAndQuery::from_static(path), codec).await?;
-        let (mut pieces, mut all, mut count) = (opened.into_inner(), ListEntries::within(most), 0);
-        while let Some(piece) = pieces.try_next().await? {
-            all.extend(piece);
+        let (mut messages, mut all, mut count) = (opened.into_inner(), ListEntries::within(budget), 0);
+        while let Some(message) = messages.try_next().await? {
+            all.extend(message);
             count += 1;
-            if all.left_out > MAX_LEFT_OUT || count > MAX_PIECES {
+            if all.left_out > MAX_LEFT_OUT || count > MAX_MESSAGES {
                 break;
             }
         }
@@ -135,7 +140,7 @@ impl ReadOnlyRuntime {
 
     /// Version and Status.
     pub async fn identity(mut self, deadline: Duration) -> Result<RuntimeStatus, CallError> {
-        // The version that the kubelet sends.
+        // The kubelet sends this version.
         let request = VersionRequest { version: "0.1.0".to_owned() };
         let version = within("Version", deadline, self.cri.version(request)).await?;
         let status = within("Status", deadline, self.cri.status(StatusRequest {})).await?;
@@ -144,32 +149,32 @@ impl ReadOnlyRuntime {
 
     /// The list of sandboxes, then that of containers: what the kubelet's PLEG calls, in its order.
     ///
-    /// In pieces where the runtime has that, which knows no longest answer; whole where it says that it has not.
+    /// Streamed, which has no size limit, or in one response when the runtime does not implement that.
     pub async fn lists(self, deadline: Duration) -> Result<Lists, CallError> {
         if self.streams.load(Ordering::Relaxed) {
             match self.clone().streamed(deadline).await {
                 Err(error) if error.is_unimplemented() => self.streams.store(false, Ordering::Relaxed),
-                answer => return answer,
+                response => return response,
             }
         }
         self.whole(deadline).await
     }
 
-    /// StreamPodSandboxes, then StreamContainers. A list that breaks off is none.
+    /// StreamPodSandboxes, then StreamContainers. A list that breaks off is an error.
     async fn streamed(self, deadline: Duration) -> Result<Lists, CallError> {
-        let (sandboxes, containers) = (self.most / 4, self.most / 2);
+        let (sandboxes, containers) = (self.budget / 4, self.budget / 2);
         let path = "/runtime.v1.RuntimeService/StreamPodSandboxes";
-        let pieces = self.pieces(path, sandboxes, StreamPodSandboxesRequest {});
-        let sandboxes = within("StreamPodSandboxes", deadline, pieces).await?;
+        let list = self.streamed_list(path, sandboxes, StreamPodSandboxesRequest {});
+        let sandboxes = within("StreamPodSandboxes", deadline, list).await?;
         let path = "/runtime.v1.RuntimeService/StreamContainers";
-        let pieces = self.pieces(path, containers, StreamContainersRequest {});
-        let containers = within("StreamContainers", deadline, pieces).await?;
+        let list = self.streamed_list(path, containers, StreamContainersRequest {});
+        let containers = within("StreamContainers", deadline, list).await?;
         Ok(Lists::of(sandboxes, containers))
     }
 
     /// ListPodSandbox, then ListContainers.
     async fn whole(self, deadline: Duration) -> Result<Lists, CallError> {
-        let (sandboxes, containers) = (self.most / 4, self.most / 2);
+        let (sandboxes, containers) = (self.budget / 4, self.budget / 2);
         let path = "/runtime.v1.RuntimeService/ListPodSandbox";
         let list = self.list(path, sandboxes, Request::new(ListPodSandboxRequest {}));
         let sandboxes = within("ListPodSandbox", deadline, list).await?;
@@ -184,38 +189,39 @@ impl ReadOnlyRuntime {
         Ok(match request {
             DetailRequest::Container(id) => {
                 let request = ContainerStatusRequest { container_id: id.to_string() };
-                let answer = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
-                answer.status.map_or(Details::None, |mut s| {
+                let response = within("ContainerStatus", deadline, self.cri.container_status(request)).await?;
+                response.status.map_or(Details::None, |mut s| {
                     let log = std::mem::take(&mut s.log_path);
                     Details::Container(convert::container_details(s), log)
                 })
             }
             DetailRequest::Sandbox(id) => {
                 let request = PodSandboxStatusRequest { pod_sandbox_id: id.to_string() };
-                let answer = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
-                answer.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
+                let response = within("PodSandboxStatus", deadline, self.cri.pod_sandbox_status(request)).await?;
+                response.status.map_or(Details::None, |s| Details::Sandbox(convert::sandbox_details(s)))
             }
         })
     }
 
     /// ListImages or ImageFsInfo.
-    pub async fn look(mut self, at: ImageCall, deadline: Duration) -> Result<ImageAnswer, CallError> {
-        Ok(match at {
+    pub async fn image_call(mut self, call: ImageCall, deadline: Duration) -> Result<ImageResponse, CallError> {
+        Ok(match call {
             ImageCall::Images => {
                 let path = "/runtime.v1.ImageService/ListImages";
-                let list = self.list(path, self.most / 8, Request::new(ListImagesRequest {}));
-                ImageAnswer::Images(within::<ListEntries<Image>>("ListImages", deadline, list).await?)
+                let list = self.list(path, self.budget / 8, Request::new(ListImagesRequest {}));
+                ImageResponse::Images(within::<ListEntries<Image>>("ListImages", deadline, list).await?)
             }
             ImageCall::Fs => {
-                let answer = within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
-                ImageAnswer::Fs(convert::image_fs(answer))
+                let response =
+                    within("ImageFsInfo", deadline, self.images.image_fs_info(ImageFsInfoRequest {})).await?;
+                ImageResponse::Fs(convert::image_fs(response))
             }
         })
     }
 
-    /// containerd's events, as far as they mean that a list would differ. A broadcast: nobody else misses anything.
+    /// containerd's events that change a list. They are broadcast: other subscribers get them too.
     ///
-    /// It has no deadline because containerd answers with the first event and not before.
+    /// Without a deadline: containerd sends the response's head with the first event.
     pub fn changes(mut self) -> impl Stream<Item = Result<RuntimeChange, Status>> + Send + 'static {
         let request = in_namespace(SubscribeRequest { filters: FILTERS.map(str::to_owned).to_vec() });
         let opening = async move { self.events.subscribe(request).await.map(Response::into_inner) };
@@ -226,7 +232,7 @@ impl ReadOnlyRuntime {
     pub async fn ingests(self, deadline: Duration) -> Result<ListEntries<Pull>, CallError> {
         let path = "/containerd.services.content.v1.Content/ListStatuses";
         let request = in_namespace(ListStatusesRequest { filters: Vec::new() });
-        within("ListStatuses", deadline, self.list(path, self.most / 2, request)).await
+        within("ListStatuses", deadline, self.list(path, self.budget / 2, request)).await
     }
 }
 
@@ -250,12 +256,12 @@ fn in_namespace<T>(message: T) -> Request<T> {
 async fn within<T>(
     call: &'static str,
     deadline: Duration,
-    answer: impl Future<Output = Result<Response<T>, Status>>,
+    response: impl Future<Output = Result<Response<T>, Status>>,
 ) -> Result<T, CallError> {
-    let why = match tokio::time::timeout(deadline, answer).await {
-        Ok(Ok(answer)) => return Ok(answer.into_inner()),
+    let cause = match tokio::time::timeout(deadline, response).await {
+        Ok(Ok(response)) => return Ok(response.into_inner()),
         Ok(Err(status)) => CallErrorCause::Status(Box::new(status)),
         Err(_) => CallErrorCause::TimedOut(deadline),
     };
-    Err(CallError { call, why })
+    Err(CallError { call, cause })
 }

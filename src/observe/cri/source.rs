@@ -1,5 +1,5 @@
-//! Owns the runtime as a source: its lists, what wakes them, its status, the details of what changed, and its images.
-//! It must not have two lists in flight, nor hide that one has not been answered.
+//! The runtime as a source: its lists, the events that cause them, its status, the details of changed objects, and its
+//! images. At most one list is in flight, and one without a response is shown as such.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::call_error::CallError;
 use super::endpoint::connect;
 use super::events::RuntimeChange;
 use super::image_poll::ImagePoll;
-use super::images::{ImageAnswer, ImageInventory};
+use super::images::{ImageInventory, ImageResponse};
 use super::inventory::Inventory;
 use super::pending::{PendingFuture, PendingStream, at, at_some, next_item, pending};
 use super::pending_events::PendingEvents;
@@ -22,44 +22,44 @@ use crate::observe::exit_channel::ExitUpdate;
 use crate::observe::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use crate::trust::KnownFile;
 
-/// Sandboxes, containers and images of the runtime behind one socket; for [`crate::observation::Source::Cri`].
+/// Sandboxes, containers and images of the runtime with one socket; for [`crate::observation::Source::Cri`].
 #[derive(Debug)]
 pub struct CriSource {
     endpoint: KnownFile,
     timings: CriTimings,
-    /// Outlives an attempt: what a container's start was stays true.
+    /// Outlives an attempt: details stay valid.
     inventory: Inventory,
     images: ImageInventory,
-    /// Who reads the logs of what ended badly.
-    ends: Option<mpsc::Sender<ExitUpdate>>,
+    /// The reader of failed containers' logs.
+    exits: Option<mpsc::Sender<ExitUpdate>>,
 }
 
 impl CriSource {
-    /// The runtime whose socket is at `endpoint`.
+    /// The runtime with the socket `endpoint`.
     pub fn new(endpoint: impl Into<KnownFile>) -> Self {
         Self {
             endpoint: endpoint.into(),
             timings: CriTimings::default(),
             inventory: Inventory::default(),
             images: ImageInventory::default(),
-            ends: None,
+            exits: None,
         }
     }
 
-    /// The same, which tells which containers ended badly.
-    pub fn with_exit_updates(self, ends: mpsc::Sender<ExitUpdate>) -> Self {
-        Self { ends: Some(ends), ..self }
+    /// Sends failed exits to this channel.
+    pub fn with_exit_updates(self, exits: mpsc::Sender<ExitUpdate>) -> Self {
+        Self { exits: Some(exits), ..self }
     }
 
-    /// Tells what was learned of ends, and then how it stands. Nobody waits for who reads logs.
-    fn send_exits(&mut self, then: ExitUpdate) {
-        let ended = self.inventory.take_failed_exits().map(ExitUpdate::Failed);
-        if let Some(ends) = &self.ends {
-            ended.chain([then]).for_each(|told| _ = ends.try_send(told));
+    /// Sends the new failed exits, and then `update`. It does not wait for the reader.
+    fn send_exits(&mut self, update: ExitUpdate) {
+        let failed = self.inventory.take_failed_exits().map(ExitUpdate::Failed);
+        if let Some(exits) = &self.exits {
+            failed.chain([update]).for_each(|update| _ = exits.try_send(update));
         }
     }
 
-    /// The same at another timings.
+    /// With other timings.
     pub fn with_timings(self, timings: CriTimings) -> Self {
         Self { timings, ..self }
     }
@@ -79,32 +79,32 @@ impl Attempt for CriSource {
     }
 }
 
-/// One attempt: what is in flight, and what is due.
+/// One attempt: the calls in flight, and those that are due.
 struct CriSession<'a> {
     source: &'a mut CriSource,
     runtime: ReadOnlyRuntime,
-    /// Nothing was listed yet in this attempt: the next list is an epoch.
+    /// True before the first list of this attempt, which is an epoch.
     first: bool,
     list: PendingFuture<Result<Lists, CallError>>,
-    /// ListEntries of the last list that there was no room for.
+    /// Entries of the last lists beyond the memory budget.
     left_out: u64,
     list_began: Instant,
     list_due: Instant,
     last: Option<ListTimes>,
-    /// First event since the last list began.
+    /// The first event since the last list began.
     woken: Option<Instant>,
-    /// What events told of and no list has shown.
+    /// Events whose effect no list has shown yet.
     pending_events: PendingEvents,
     changes: PendingStream<Result<RuntimeChange, Status>>,
     /// The runtime has no event service.
     no_events: bool,
     identity: PendingFuture<Result<RuntimeStatus, CallError>>,
     identity_due: Instant,
-    said: Option<RuntimeStatus>,
+    known: Option<RuntimeStatus>,
     details: PendingStream<(DetailRequest, Result<Details, CallError>)>,
-    /// When to look again for what lacks details, if anything might.
+    /// When to request missing details, if some may be missing.
     details_due: Option<Instant>,
-    /// No details are asked for before that.
+    /// No details are requested before this.
     details_rest: Instant,
     image_poll: ImagePoll,
 }
@@ -127,7 +127,7 @@ impl<'a> CriSession<'a> {
             no_events: false,
             identity: None,
             identity_due: now,
-            said: None,
+            known: None,
             details: None,
             details_due: None,
             details_rest: now,
@@ -135,8 +135,8 @@ impl<'a> CriSession<'a> {
         }
     }
 
-    /// Observes until a list fails. The status calls go beside the lists: a runtime that hangs from the beginning must
-    /// show as a list in flight and not as silence.
+    /// Observes until a list fails. Status calls run in parallel with the lists: a runtime that hangs from the start must be
+    /// shown as a list in flight.
     async fn run(mut self, out: &mut ObservationSink) -> SourceFailure {
         loop {
             if let Some(last) = self.last {
@@ -144,23 +144,23 @@ impl<'a> CriSession<'a> {
                 self.list_due =
                     timings.due(last, self.woken, events, self.pending_events.relist_after(timings.spacing));
             }
-            let may_look = self.list.is_none() && !self.first;
-            let look_due = self.image_poll.due(self.last, &self.source.timings).filter(|_| may_look);
+            let may_poll = self.list.is_none() && !self.first;
+            let images_due = self.image_poll.due(self.last, &self.source.timings).filter(|_| may_poll);
             tokio::select! {
                 biased;
-                () = at(self.identity_due), if self.identity.is_none() => self.ask_identity(),
+                () = at(self.identity_due), if self.identity.is_none() => self.begin_identity(),
                 () = at(self.list_due), if self.list.is_none() => self.begin_list(out).await,
-                answer = pending(&mut self.list) => {
-                    if let Err(failure) = self.end_list(answer, out).await {
+                response = pending(&mut self.list) => {
+                    if let Err(failure) = self.end_list(response, out).await {
                         return failure;
                     }
                 }
-                answer = pending(&mut self.identity) => self.end_identity(answer, out).await,
-                answer = next_item(&mut self.details) => self.take_details(answer, out).await,
+                response = pending(&mut self.identity) => self.end_identity(response, out).await,
+                response = next_item(&mut self.details) => self.take_details(response, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
                 change = next_item(&mut self.changes) => self.take_change(change),
-                answer = pending(&mut self.image_poll.flight) => self.end_look(answer, out).await,
-                () = at_some(look_due), if self.image_poll.flight.is_none() => {
+                response = pending(&mut self.image_poll.flight) => self.end_image_call(response, out).await,
+                () = at_some(images_due), if self.image_poll.flight.is_none() => {
                     self.image_poll.begin(self.runtime.clone(), &self.source.timings);
                 }
             }
@@ -168,7 +168,7 @@ impl<'a> CriSession<'a> {
     }
 
     async fn begin_list(&mut self, out: &mut ObservationSink) {
-        self.image_poll.give_up(&self.source.timings);
+        self.image_poll.cancel(&self.source.timings);
         self.list_began = out.begin_call(Call::CriList).await;
         self.woken = None;
         self.list = Some(Box::pin(self.runtime.clone().lists(self.source.timings.list_deadline)));
@@ -176,13 +176,13 @@ impl<'a> CriSession<'a> {
 
     async fn end_list(
         &mut self,
-        answer: Result<Lists, CallError>,
+        response: Result<Lists, CallError>,
         out: &mut ObservationSink,
     ) -> Result<(), SourceFailure> {
         let (began, ended) = (self.list_began, Instant::now());
         self.list = None;
         let took = ended.duration_since(began);
-        let lists = match answer {
+        let lists = match response {
             Ok(lists) => lists,
             Err(error) => {
                 out.record_call(Call::CriList, took, Some(error.to_source_error(self.source.endpoint.path()))).await;
@@ -198,7 +198,7 @@ impl<'a> CriSession<'a> {
             out.begin_epoch().await;
         }
         let facts = self.source.inventory.apply_lists(lists, epoch);
-        self.pending_events.listed(|id| self.source.inventory.listed_state(id));
+        self.pending_events.apply_list(|id| self.source.inventory.listed_state(id));
         if facts.iter().any(|fact| matches!(fact, Fact::Container(_))) {
             self.image_poll.woken(&self.source.timings);
         }
@@ -216,9 +216,9 @@ impl<'a> CriSession<'a> {
         Ok(())
     }
 
-    async fn end_look(&mut self, answer: Result<ImageAnswer, CallError>, out: &mut ObservationSink) {
-        let Some(seen) = self.image_poll.end(answer, &self.source.timings) else { return };
-        for fact in self.source.images.apply(seen) {
+    async fn end_image_call(&mut self, result: Result<ImageResponse, CallError>, out: &mut ObservationSink) {
+        let Some(response) = self.image_poll.end(result, &self.source.timings) else { return };
+        for fact in self.source.images.apply(response) {
             out.emit(fact).await;
         }
         self.emit_left_out(out).await;
@@ -226,34 +226,34 @@ impl<'a> CriSession<'a> {
 
     async fn emit_left_out(&mut self, out: &mut ObservationSink) {
         let count = self.left_out.saturating_add(self.source.images.left_out);
-        out.set_left_out_of_list(count, OmitReason::Share).await;
+        out.set_left_out_of_list(count, OmitReason::Budget).await;
     }
 
-    fn ask_identity(&mut self) {
+    fn begin_identity(&mut self) {
         self.identity = Some(Box::pin(self.runtime.clone().identity(self.source.timings.status_deadline)));
         if self.changes.is_none() && !self.no_events {
             self.changes = Some(Box::pin(self.runtime.clone().changes()));
         }
     }
 
-    /// That the status cannot be had ends nothing: the lists tell whether the runtime is there.
-    async fn end_identity(&mut self, answer: Result<RuntimeStatus, CallError>, out: &mut ObservationSink) {
+    /// A failed status call does not fail the attempt: the lists show whether the runtime is up.
+    async fn end_identity(&mut self, response: Result<RuntimeStatus, CallError>, out: &mut ObservationSink) {
         self.identity = None;
         self.identity_due = Instant::now() + self.source.timings.status_every;
-        let Ok(status) = answer else { return };
+        let Ok(status) = response else { return };
         out.set_live().await;
-        if self.said.as_ref() != Some(&status) {
-            self.said = Some(status.clone());
+        if self.known.as_ref() != Some(&status) {
+            self.known = Some(status.clone());
             out.emit(Fact::RuntimeStatus(Box::new(status))).await;
         }
     }
 
-    /// A stream that ends means that something happened to the runtime: the list that follows finds out.
+    /// Handles an event. A closed stream means that the runtime may have restarted: the next list shows it.
     fn take_change(&mut self, change: Option<Result<RuntimeChange, Status>>) {
         match change {
-            Some(Ok(RuntimeChange::Lists(promised))) => {
-                if let Some((id, expected)) = promised {
-                    self.pending_events.expect(id, expected);
+            Some(Ok(RuntimeChange::Lists(expected))) => {
+                if let Some((id, state)) = expected {
+                    self.pending_events.expect(id, state);
                 }
             }
             Some(Ok(RuntimeChange::Images)) => return self.image_poll.woken(&self.source.timings),
@@ -263,7 +263,7 @@ impl<'a> CriSession<'a> {
             }
             Some(Err(_)) | None => {
                 self.changes = None;
-                // The rest after a slow list is for a runtime that is slow; this one has gone or has started anew.
+                // No rest after a slow list: this runtime exited or restarted.
                 self.last = None;
                 self.list_due =
                     (self.list_began + self.source.timings.spacing).max(Instant::now() + self.source.timings.settle);
@@ -282,18 +282,18 @@ impl<'a> CriSession<'a> {
         self.details = Some(Box::pin(stream::iter(requests).then(move |request| {
             let runtime = runtime.clone();
             async move {
-                let answer = runtime.details(&request, deadline).await;
-                (request, answer)
+                let response = runtime.details(&request, deadline).await;
+                (request, response)
             }
         })));
     }
 
     async fn take_details(
         &mut self,
-        answer: Option<(DetailRequest, Result<Details, CallError>)>,
+        response: Option<(DetailRequest, Result<Details, CallError>)>,
         out: &mut ObservationSink,
     ) {
-        let rest = match answer {
+        let rest = match response {
             Some((request, Ok(details))) => {
                 if let Some(fact) = self.source.inventory.apply_details(&request, details) {
                     out.emit(fact).await;
@@ -302,8 +302,8 @@ impl<'a> CriSession<'a> {
             }
             Some((request, Err(error))) => {
                 self.source.inventory.detail_failed(&request);
-                // One that hangs in the runtime is not followed by sixty more.
-                if !error.is_late() {
+                // After a status call that hangs, the rest of the round is dropped.
+                if !error.is_timeout() {
                     return;
                 }
                 self.source.timings.rest

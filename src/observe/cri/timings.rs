@@ -1,30 +1,29 @@
-//! Owns when the next list is due, so that a runtime that is slow is asked less often.
-//! It must not read the clock.
+//! When the next list is due; a slow runtime is called less often.
 
 use std::time::{Duration, Instant};
 
 /// Intervals and deadlines of the source.
 #[derive(Clone, Copy, Debug)]
 pub struct CriTimings {
-    /// Least time between the begins of two lists, and the interval where no events are told.
+    /// Least time between the starts of two lists, and the interval for a runtime without events.
     pub spacing: Duration,
-    /// Longest time without a list while events are told.
+    /// Longest time without a list while there are events.
     pub quiet: Duration,
-    /// Time between an event and the list: containerd's CRI takes the event in itself first.
+    /// Time between an event and the list: containerd's CRI plugin handles the event first.
     pub settle: Duration,
     /// Longest rest after a slow list; the rest is five times as long as the list took.
     pub rest: Duration,
     /// Deadline of each of the two list calls: the kubelet's `runtimeRequestTimeout`.
     pub list_deadline: Duration,
-    /// Time between two looks at the images, and at their file systems, while nothing is told.
+    /// Time between two calls for images, and for their file systems, without events.
     pub images_every: Duration,
-    /// Least time between two looks at the images.
+    /// Least time between two calls for images.
     pub images_spacing: Duration,
     /// Deadline of Version, Status, ContainerStatus, PodSandboxStatus, ListImages and ImageFsInfo.
     pub status_deadline: Duration,
-    /// Time between two looks at the runtime's own status.
+    /// Time between two calls for the runtime's own status.
     pub status_every: Duration,
-    /// Most containers and sandboxes whose status is asked for in one round.
+    /// Most containers and sandboxes whose status is requested in one round.
     pub details: usize,
 }
 
@@ -45,7 +44,7 @@ impl Default for CriTimings {
     }
 }
 
-/// When the last list was asked for and answered.
+/// Start and end of the last list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListTimes {
     pub began: Instant,
@@ -53,8 +52,8 @@ pub(super) struct ListTimes {
 }
 
 impl CriTimings {
-    /// When the next list is due. `woken` is the first event since the last list began, `events` whether any are told,
-    /// `again` how long after the last list what the events promised is looked for again.
+    /// When the next list is due. `woken` is the first event since the last list began, `events` is true for a runtime
+    /// with events, and `again` is the time from the last list to the one that pending events need.
     pub(super) fn due(
         &self,
         last: ListTimes,
@@ -72,7 +71,7 @@ impl CriTimings {
         earliest.max(wanted)
     }
 
-    /// How long the runtime is left alone after a call that took so long.
+    /// Rest after a call that took this long.
     pub(super) fn rest_after(&self, took: Duration) -> Duration {
         took.saturating_mul(5).min(self.rest)
     }
@@ -95,11 +94,11 @@ mod tests {
         assert_eq!(due(10, None, false), 2000, "polling");
         assert_eq!(due(10, None, true), 10_000, "nothing happened");
         assert_eq!(due(10, Some(100), true), 2000, "an event soon after a list");
-        assert_eq!(due(10, Some(5000), true), 5300, "an event out of the blue");
+        assert_eq!(due(10, Some(5000), true), 5300, "an event long after a list");
         let again = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(due_again(10, None, true, again(4)), 4000, "a expected that was not kept");
-        assert_eq!(due_again(1000, None, true, again(4)), 6000, "and a runtime that is slow");
-        assert_eq!(due_again(10, None, true, again(16)), 10_000, "never later than without one");
+        assert_eq!(due_again(10, None, true, again(4)), 4000, "a pending event");
+        assert_eq!(due_again(1000, None, true, again(4)), 6000, "a pending event, and a slow runtime");
+        assert_eq!(due_again(10, None, true, again(16)), 10_000, "never later than without a pending event");
         assert_eq!(due(1000, Some(100), true), 6000, "slow: five times as long");
         assert_eq!(due(60_000, None, false), 90_000, "very slow: half a minute");
     }

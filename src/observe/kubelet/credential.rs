@@ -1,5 +1,4 @@
-//! Owns what is shown to the kubelet to be let in, and the reading of it from files.
-//! It must not keep a secret where a `Debug` or an error could print it. What reads files blocks.
+//! The credential that the kubelet is shown, read from files. No secret is in a `Debug` text or an error.
 
 use std::io;
 
@@ -8,34 +7,34 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::super::SourceFailure;
+use super::super::{SourceFailure, tls};
 use crate::observation::{ErrorKind, SourceError};
-use crate::trust::{FileStamp, KnownFile, distrust_of};
+use crate::trust::{KnownFile, distrust_of};
 
-/// PEM text, or the file that holds it. A file is read again when it changes, since all of them are rotated.
+/// PEM text, or the file that contains it. A file is read again when it changes, since all of them are rotated.
 #[derive(Clone, Debug)]
 pub enum Pem {
     /// The file.
     File(KnownFile),
-    /// The text itself, as a kubeconfig can hold it.
+    /// The text itself, from a kubeconfig.
     Inline(SecretString),
 }
 
-/// What is shown to the kubelet.
+/// How a client authenticates to the kubelet.
 #[derive(Clone, Debug)]
 pub enum KubeletAuth {
-    /// Nothing: only a kubelet with anonymous access answers.
+    /// Not at all: only a kubelet with anonymous access responds.
     None,
-    /// A client certificate. Certificate and key may be one file, as `kubelet-client-current.pem` is.
+    /// With a client certificate. Certificate and key may be one file, as `kubelet-client-current.pem` is.
     ClientCert {
-        /// Certificate, and the intermediates behind it.
+        /// The certificate, followed by its intermediates.
         cert: Pem,
         /// Its key.
         key: Pem,
     },
-    /// A bearer token.
+    /// With a bearer token.
     Token(SecretString),
-    /// A bearer token in a file, as of a mounted service account.
+    /// With a bearer token in a file, as of a mounted service account.
     TokenFile(KnownFile),
 }
 
@@ -43,7 +42,7 @@ pub enum KubeletAuth {
 pub(super) type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl KubeletAuth {
-    /// Files that make it up.
+    /// The files that contain it.
     pub(super) fn files(&self) -> Vec<&KnownFile> {
         match self {
             Self::None | Self::Token(_) => Vec::new(),
@@ -52,7 +51,7 @@ impl KubeletAuth {
         }
     }
 
-    /// The client certificate, if it is one.
+    /// The client certificate, if it is one. Blocks.
     pub(super) fn identity(&self) -> Result<Option<ClientIdentity>, SourceFailure> {
         let Self::ClientCert { cert, key } = self else { return Ok(None) };
         let key_pem = key.text()?;
@@ -62,7 +61,7 @@ impl KubeletAuth {
         Ok(Some((cert.certificates()?, private)))
     }
 
-    /// The `Authorization` header, if it is a token.
+    /// The `Authorization` header, if it is a token. Blocks.
     pub(super) fn header(&self) -> Result<Option<HeaderValue>, SourceFailure> {
         let (name, token) = match self {
             Self::None | Self::ClientCert { .. } => return Ok(None),
@@ -71,7 +70,7 @@ impl KubeletAuth {
         };
         let header = format!("Bearer {}", token.expose_secret().trim());
         let Ok(mut header) = HeaderValue::from_str(&header) else {
-            return Err(unusable(&name, "not a token: it holds characters that no token has"));
+            return Err(unusable(&name, "not a token: it contains characters that a header must not contain"));
         };
         header.set_sensitive(true);
         Ok(Some(header))
@@ -97,20 +96,12 @@ impl Pem {
         }
     }
 
-    /// All certificates in it; keys beside them are skipped.
+    /// All certificates in it; keys in the same text are skipped. Blocks.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, SourceFailure> {
         let text = self.text()?;
-        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.expose_secret().as_bytes()).collect();
-        match all {
-            Ok(all) if !all.is_empty() => Ok(all),
-            _ => Err(unusable(&self.name(), "no certificate in PEM form")),
-        }
+        tls::certificates(text.expose_secret().as_bytes())
+            .ok_or_else(|| unusable(&self.name(), "no certificate in PEM form"))
     }
-}
-
-/// The stamp of every file, in order.
-pub(super) fn stamps(files: &[&KnownFile]) -> Result<Vec<FileStamp>, SourceFailure> {
-    files.iter().map(|file| file.stamp().map_err(|e| unreadable(file, &e))).collect()
 }
 
 fn read(file: &KnownFile) -> Result<SecretString, SourceFailure> {
@@ -118,39 +109,34 @@ fn read(file: &KnownFile) -> Result<SecretString, SourceFailure> {
 }
 
 fn unreadable(file: &KnownFile, error: &io::Error) -> SourceFailure {
+    let failed = |kind, fix: &str| SourceError { tried: format!("read {file}: {error}").into(), kind, fix: fix.into() };
     if distrust_of(error).is_some() {
-        return SourceFailure::Retry(SourceError {
-            tried: format!("read {file}: {error}").into(),
-            kind: ErrorKind::Denied,
-            fix: "give root alone write access to it, or name another file: --kubeconfig, --kubelet-ca".into(),
-        });
+        let fix = "make it writable by root alone, or name another file: --kubeconfig, --kubelet-certificate";
+        return SourceFailure::Retry(failed(ErrorKind::Denied, fix));
     }
-    let denied = error.kind() == io::ErrorKind::PermissionDenied;
-    let tried = format!("read {file}: {error}").into();
-    if denied {
-        let fix = "run as root, or give credentials that this user may read".into();
-        return SourceFailure::Forbidden(SourceError { tried, kind: ErrorKind::Denied, fix });
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return SourceFailure::Forbidden(failed(
+            ErrorKind::Denied,
+            "run as root, or give a credential that you can read",
+        ));
     }
-    SourceFailure::Retry(SourceError {
-        tried,
-        kind: ErrorKind::Other,
-        fix: "name the file where it is on this node".into(),
-    })
+    SourceFailure::Retry(failed(ErrorKind::Other, "name the file's path on this node"))
 }
 
-/// The files cannot be read in time.
+/// The files were not read in time.
 pub(super) fn files_timed_out() -> SourceFailure {
     SourceFailure::Retry(SourceError {
-        tried: "read certificates and credential: no answer from the file system".into(),
+        tried: "read certificates and credential: the file system does not respond".into(),
         kind: ErrorKind::Timeout,
-        fix: "look whether the file system that holds them answers".into(),
+        fix: "check the file system that contains them: stat -f /var/lib/kubelet/pki".into(),
     })
 }
 
+/// The file's content cannot be used.
 pub(super) fn unusable(name: &str, why: &str) -> SourceFailure {
     SourceFailure::Retry(SourceError {
         tried: format!("{name}: {why}").into(),
         kind: ErrorKind::Malformed,
-        fix: "name another file: this one is read again when it changes".into(),
+        fix: "name another file; this one is read again when it changes".into(),
     })
 }

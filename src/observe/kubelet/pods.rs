@@ -1,10 +1,10 @@
-//! Owns the reading of `/pods`: the pods that the kubelet itself works on, as a listing and differences.
-//! It must not take an odd item for a reason to lose the others, nor a list of odd items for an empty node.
+//! `/pods` of the kubelet: the pods that it works on, as a listing and differences. An item that cannot be decoded does not
+//! hide the others, and a list of such items is not an empty node.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use super::super::differences::{KeyedObjects, emit_listing};
 use super::super::{Attempt, ObservationSink, OmitReason, SourceFailure};
 use super::KubeletClient;
 use super::body::each_item;
@@ -13,14 +13,10 @@ use super::timed_call::{ticks, timed_call};
 use crate::decode::{DecodeError, Object, item};
 use crate::objects::Pod;
 use crate::observation::{Call, Fact};
-use crate::text::Text;
 
 /// Time between two lists.
 pub const PODS_EVERY: Duration = Duration::from_secs(15);
 const PATH: &str = "/pods";
-
-/// Pods by UID.
-type Pods = BTreeMap<Text, Pod>;
 
 /// The source of the kubelet's pods.
 #[derive(Debug)]
@@ -29,101 +25,77 @@ pub struct PodsSource {
     every: Duration,
 }
 
+/// A list of pods by UID, and what was left out of it.
+#[derive(Default)]
+struct ListedPods {
+    pods: KeyedObjects<Pod>,
+    left_out: Option<(u64, OmitReason)>,
+}
+
 impl PodsSource {
     /// Lists with `client` every [`PODS_EVERY`].
     pub fn new(client: KubeletClient) -> Self {
         Self { client, every: PODS_EVERY }
     }
 
-    /// The same with another time between two lists.
+    /// With another time between two lists.
     #[must_use]
     pub fn every(self, every: Duration) -> Self {
         Self { every, ..self }
     }
 
-    /// The pods, as many as `most` bytes hold.
-    async fn list(&self, most: u64) -> Result<PodList, SourceFailure> {
-        let what = self.client.call(PATH);
-        let mut listed = PodList::default();
-        let (mut odd, mut weight) = (false, 0u64);
+    /// The pods, up to `budget` bytes.
+    async fn list(&self, budget: u64) -> Result<ListedPods, SourceFailure> {
+        let what = self.client.describe(PATH);
+        let mut list = ListedPods::default();
+        let (mut malformed, mut weight) = (false, 0u64);
         let response = self.client.get(PATH).await?;
         let head = each_item(response, &what, |raw| match item(raw, "Pod") {
             Object::Pod(pod) => {
                 let fact = Fact::Pod(pod);
                 weight = weight.saturating_add(fact.weight());
                 match fact {
-                    Fact::Pod(pod) if weight <= most => _ = listed.pods.insert(pod.metadata.uid.clone(), *pod),
-                    _ => listed.leave_out(OmitReason::Share),
+                    Fact::Pod(pod) if weight <= budget => _ = list.pods.insert(pod.metadata.uid.clone(), *pod),
+                    _ => list.leave_out(OmitReason::Budget),
                 }
             }
-            Object::Unreadable(DecodeError::TooLarge) => listed.leave_out(OmitReason::Object),
-            _ => odd = true,
+            Object::Unreadable(DecodeError::TooLarge) => list.leave_out(OmitReason::ObjectSize),
+            _ => malformed = true,
         });
         match head.await? {
-            Some(head) => odd |= !head.kind.ends_with("List"),
-            None => listed.leave_out(OmitReason::List),
+            Some(head) => malformed |= !head.kind.ends_with("List"),
+            None => list.leave_out(OmitReason::ListSize),
         }
-        let nothing = listed.pods.is_empty() && listed.left_out.is_none();
-        if odd && nothing { Err(unexpected_body(&what, "not a list of pods")) } else { Ok(listed) }
+        let is_empty = list.pods.is_empty() && list.left_out.is_none();
+        if malformed && is_empty { Err(unexpected_body(&what, "not a list of pods")) } else { Ok(list) }
     }
 
     async fn observe(&self, out: &mut ObservationSink) -> Result<Infallible, SourceFailure> {
-        let what = self.client.call(PATH);
-        let mut known: Option<Pods> = None;
+        let what = self.client.describe(PATH);
+        let mut known: Option<KeyedObjects<Pod>> = None;
         let mut ticks = ticks(self.every);
         out.set_verified(self.client.trust().is_verified()).await;
-        // They are held here and in the model.
-        let most = out.share() / 4 * 3;
+        // The pods are kept here and in the model.
+        let budget = out.share() / 4 * 3;
         loop {
             ticks.tick().await;
-            let call = self.list(most);
-            let PodList { pods, left_out } =
+            let call = self.list(budget);
+            let ListedPods { pods, left_out } =
                 timed_call(out, Call::KubeletPods, &what, self.client.deadline(), call).await?;
             out.set_live().await;
-            let (count, why) = left_out.unwrap_or((0, OmitReason::Share));
+            let (count, why) = left_out.unwrap_or((0, OmitReason::Budget));
             out.set_left_out_of_list(count, why).await;
-            match &known {
-                Some(known) if !out.needs_list() => emit_differences(out, known, &pods).await,
-                _ => emit_all(out, &pods).await,
-            }
+            let before = known.as_ref().filter(|_| !out.needs_list());
+            emit_listing(out, before, &pods, |pod| Fact::Pod(Box::new(pod.clone())), Fact::PodGone).await;
             known = Some(pods);
         }
     }
 }
 
-/// A list, and what of it there was no room for.
-#[derive(Default)]
-struct PodList {
-    pods: Pods,
-    left_out: Option<(u64, OmitReason)>,
-}
-
-impl PodList {
+impl ListedPods {
     fn leave_out(&mut self, why: OmitReason) {
         let count = self.left_out.map_or(0, |(count, _)| count);
         self.left_out = Some((count + 1, why));
-    }
-}
-
-async fn emit_all(out: &mut ObservationSink, pods: &Pods) {
-    out.begin_epoch().await;
-    for pod in pods.values() {
-        out.emit(Fact::Pod(Box::new(pod.clone()))).await;
-    }
-    out.end_epoch().await;
-}
-
-async fn emit_differences(out: &mut ObservationSink, known: &Pods, pods: &Pods) {
-    if known == pods {
-        return out.emit(Fact::Alive).await;
-    }
-    for (uid, pod) in pods {
-        if known.get(uid) != Some(pod) {
-            out.emit(Fact::Pod(Box::new(pod.clone()))).await;
-        }
-    }
-    for uid in known.keys().filter(|uid| !pods.contains_key(*uid)) {
-        out.emit(Fact::PodGone(uid.clone())).await;
     }
 }
 

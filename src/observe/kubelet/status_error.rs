@@ -1,5 +1,5 @@
-//! Owns what an answer other than 200 means, and which permission would change it.
-//! It must not repeat more of an answer than its first line or so.
+//! Responses of the kubelet other than 200: what each means, and the permission that is missing. Only the first lines of
+//! a body are shown.
 
 use reqwest::StatusCode;
 
@@ -8,10 +8,10 @@ use super::credential::KubeletAuth;
 use crate::decode::failure;
 use crate::observation::{ErrorKind, SourceError};
 
-/// Subresources of `nodes` that all pages together need.
-const ALL: [&str; 3] = ["nodes/metrics", "nodes/configz", "nodes/pods"];
+/// Permissions that all pages together need.
+const ALL_PERMISSIONS: [&str; 3] = ["nodes/metrics", "nodes/configz", "nodes/pods"];
 
-/// The failure that an answer means.
+/// The failure that a status stands for.
 pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &KubeletAuth) -> SourceFailure {
     let body = body.trim();
     let denied = |fix: String| {
@@ -20,22 +20,22 @@ pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &Kubelet
     };
     match status {
         StatusCode::UNAUTHORIZED => denied(unauthenticated(auth)),
-        StatusCode::FORBIDDEN => denied(missing(body)),
+        StatusCode::FORBIDDEN => denied(missing_permission(body)),
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => SourceFailure::Retry(SourceError {
             tried: format!("{what}: {status}").into(),
             kind: ErrorKind::Other,
-            fix: "this kubelet has no such page (enableDebuggingHandlers: false), or it is no kubelet".into(),
+            fix: "this kubelet does not serve the page (enableDebuggingHandlers: false), or another program listens there".into(),
         }),
         _ if body.is_empty() => SourceFailure::Retry(SourceError {
             tried: format!("{what}: {status}").into(),
             kind: ErrorKind::Other,
-            fix: "see the kubelet's log".into(),
+            fix: "read the kubelet's log".into(),
         }),
         _ => SourceFailure::Retry(failure(&format!("{what}: {}", status.as_u16()), body)),
     }
 }
 
-/// The kubelet serves logs and has none to serve; it says why.
+/// The kubelet serves logs and does not have this one; the body is the reason.
 pub(super) fn not_served(what: &str, status: StatusCode, body: &str) -> SourceFailure {
     SourceFailure::Retry(failure(&format!("{what}: {}", status.as_u16()), body))
 }
@@ -43,27 +43,27 @@ pub(super) fn not_served(what: &str, status: StatusCode, body: &str) -> SourceFa
 fn unauthenticated(auth: &KubeletAuth) -> String {
     match auth {
         KubeletAuth::None => {
-            "the kubelet lets nobody in without a credential: give a client certificate or a token that \
-             may get nodes/metrics, nodes/configz and nodes/pods; on a kubeadm control plane there is \
+            "the kubelet requires a credential: give a client certificate or a token that is allowed to get nodes/metrics, \
+             nodes/configz and nodes/pods; on a kubeadm control plane, use \
              /etc/kubernetes/pki/apiserver-kubelet-client.crt and .key"
                 .into()
         }
         KubeletAuth::ClientCert { .. } => {
-            "the client certificate is expired, or not signed by the kubelet's authentication.x509.clientCAFile: \
-             give one of this cluster"
+            "the client certificate has expired, or is not signed by the kubelet's authentication.x509.clientCAFile: \
+             give a certificate of this cluster"
                 .into()
         }
         KubeletAuth::Token(_) | KubeletAuth::TokenFile(_) => {
-            "the token is expired or of another cluster, or the API server, which the kubelet asks about tokens, is \
+            "the token has expired or is for another cluster, or the API server, which reviews tokens for the kubelet, is \
              down: give a new token, or a client certificate, which needs no API server"
                 .into()
         }
     }
 }
 
-/// The remedy for `Forbidden (user=U, verb=get, resource=nodes, subresource(s)=[pods proxy])`: of several subresources
-/// any one will do, and the first grants least.
-fn missing(body: &str) -> String {
+/// The remedy for `Forbidden (user=U, verb=get, resource=nodes, subresource(s)=[pods proxy])`: any one of
+/// several subresources is sufficient, and the first is the narrowest permission.
+fn missing_permission(body: &str) -> String {
     let after = |key: &str| body.split_once(key).map(|(_, rest)| rest);
     let subresource = after("subresource(s)=[").or_else(|| after("subresource="));
     let subresource = subresource.and_then(|s| s.split([' ', ']', ')', ',']).next()).filter(|s| is_word(s));
@@ -71,9 +71,9 @@ fn missing(body: &str) -> String {
     let permission = subresource.map_or_else(|| "nodes/proxy".to_owned(), |s| format!("nodes/{s}"));
     if user.starts_with("system:node:") {
         return format!(
-            "`{permission} get` is missing, and a node's own credential never has it: on a kubeadm control plane use \
+            "`{permission} get` is missing, and a node's own credential never has it: on a kubeadm control plane, use \
              /etc/kubernetes/pki/apiserver-kubelet-client.crt and .key, elsewhere the token of a service account that \
-             may get {}",
+             is allowed to get {}",
             resources(&permission),
         );
     }
@@ -87,14 +87,14 @@ fn missing(body: &str) -> String {
 }
 
 fn resources(permission: &str) -> String {
-    let mut all = ALL.to_vec();
+    let mut all = ALL_PERMISSIONS.to_vec();
     if !all.contains(&permission) {
         all.push(permission);
     }
     all.join(",")
 }
 
-/// Nothing that a shell would take for more than a word: the line is meant to be copied.
+/// True for what a shell takes as one literal word: the command is meant to be copied.
 fn is_word(s: &str) -> bool {
     !s.is_empty() && s.bytes().all(|b| b.is_ascii_alphanumeric() || b":._@/-".contains(&b))
 }
@@ -106,22 +106,23 @@ mod tests {
     #[test]
     fn the_missing_permission_is_named() {
         let sa = "Forbidden (user=system:serviceaccount:default:probe, verb=get, resource=nodes, subresource(s)=[pods proxy])";
-        let fix = missing(sa);
+        let fix = missing_permission(sa);
         assert!(
             fix.starts_with("`nodes/pods get` is missing for system:serviceaccount:default:probe: kubectl"),
             "{fix}"
         );
         assert!(fix.ends_with("--serviceaccount=default:probe"), "{fix}");
-        let old = missing("Forbidden (user=jane, verb=get, resource=nodes, subresource=proxy)");
+        let old = missing_permission("Forbidden (user=jane, verb=get, resource=nodes, subresource=proxy)");
         assert!(old.contains("nodes/pods,nodes/proxy && ") && old.ends_with("--user=jane"), "{old}");
-        let node = missing("Forbidden (user=system:node:a, verb=get, resource=nodes, subresource(s)=[metrics])");
+        let node =
+            missing_permission("Forbidden (user=system:node:a, verb=get, resource=nodes, subresource(s)=[metrics])");
         assert!(node.starts_with("`nodes/metrics get`") && node.contains("never has it"), "{node}");
-        let odd = missing("Forbidden (user=$(reboot), verb=get, resource=nodes, subresource(s)=[`x`])");
+        let odd = missing_permission("Forbidden (user=$(reboot), verb=get, resource=nodes, subresource(s)=[`x`])");
         assert!(odd.contains("--user=USER") && !odd.contains("reboot"), "{odd}");
     }
 
     #[test]
-    fn an_api_server_that_is_down_is_no_missing_permission() {
+    fn an_api_server_that_is_down_is_not_a_missing_permission() {
         let body = "Authorization error (user=admin, verb=get, resource=nodes, subresource(s)=[metrics])\n";
         let SourceFailure::Retry(error) = refused("GET x", StatusCode::INTERNAL_SERVER_ERROR, body, &KubeletAuth::None)
         else {

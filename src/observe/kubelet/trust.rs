@@ -1,5 +1,4 @@
-//! Owns whom the client takes for the kubelet.
-//! It must not fall back to anything weaker than what was asked for.
+//! Which server the client accepts as the kubelet. There is no fallback to a weaker check than the configured one.
 
 use std::sync::Arc;
 
@@ -13,31 +12,31 @@ use super::super::SourceFailure;
 use super::credential::{Pem, unusable};
 use crate::trust::KnownFile;
 
-/// Whom to take for the kubelet.
+/// Which server is accepted as the kubelet.
 #[derive(Clone, Debug)]
 pub enum KubeletTrust {
-    /// Whoever has the key of a certificate in this file: the kubelet's own, on the node itself. Names and dates are not
-    /// looked at: the self-signed `kubelet.crt` outlives its year, and the file is the proof.
+    /// The server with the key of a certificate in this file: the kubelet's own, on the node itself. Names and dates are not
+    /// checked: the self-signed `kubelet.crt` is used beyond its year, and the file is the proof.
     Pinned {
         /// The file, such as `/var/lib/kubelet/pki/kubelet.crt`.
         cert: KnownFile,
     },
-    /// Whoever has a certificate for the node's name, signed by this CA.
+    /// A server with a certificate for the node's name, signed by this CA.
     ClusterCa {
         /// The CA's certificates.
         pem: Pem,
     },
     /// A certificate that the user named: the kubelet's own, or its CA's.
     Named {
-        /// Either.
+        /// Either of them.
         pem: Pem,
     },
-    /// Anybody. Only when the user says so.
+    /// Any server. Only with the flag that disables verification.
     Insecure,
 }
 
 impl KubeletTrust {
-    /// False when the kubelet could be anybody, which must be shown.
+    /// False when any server is accepted, which must be shown.
     pub fn is_verified(&self) -> bool {
         !matches!(self, Self::Insecure)
     }
@@ -53,12 +52,12 @@ impl KubeletTrust {
     /// The verifier for the kubelet of `node`. Blocks.
     pub(super) fn verifier(&self, node: &str, provider: &Arc<CryptoProvider>) -> Result<Verifier, SourceFailure> {
         let accept = match self {
-            Self::Insecure => Accept::Anybody,
+            Self::Insecure => Accept::Any,
             Self::Pinned { cert } => Accept::These(Pem::File(cert.clone()).certificates()?),
             Self::ClusterCa { pem } => signed_for(node, pem.certificates()?, provider)?,
             Self::Named { pem } => {
                 let certificates = pem.certificates()?;
-                // One that signs nothing can still be the kubelet's own.
+                // A certificate that is not a CA can still be the kubelet's own.
                 let signed = signed_for(node, certificates.clone(), provider).ok().map(Box::new);
                 Accept::Either(certificates, signed)
             }
@@ -77,12 +76,12 @@ fn signed_for(
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
     let inner = built.map_err(|e| unusable("the cluster CA", &e.to_string()))?;
     let Ok(node) = ServerName::try_from(node.to_owned()) else {
-        return Err(unusable(&format!("node name `{node}`"), "not a name that a certificate can be for"));
+        return Err(unusable(&format!("node name `{node}`"), "not valid as a name in a certificate"));
     };
     Ok(Accept::SignedFor { node, inner })
 }
 
-/// Decides about certificates; signatures are always checked, so a copied certificate is of no use.
+/// Verifies certificates; signatures are always checked, so a copied certificate is not accepted.
 #[derive(Debug)]
 pub(super) struct Verifier {
     accept: Accept,
@@ -97,9 +96,9 @@ enum Accept {
         node: ServerName<'static>,
         inner: Arc<WebPkiServerVerifier>,
     },
-    /// One of these, or signed.
+    /// One of these, or signed by them.
     Either(Vec<CertificateDer<'static>>, Option<Box<Accept>>),
-    Anybody,
+    Any,
 }
 
 impl Accept {
@@ -112,7 +111,7 @@ impl Accept {
     ) -> Result<ServerCertVerified, Error> {
         let is_one_of = |pinned: &[CertificateDer<'_>]| pinned.iter().any(|p| p.as_ref() == end_entity.as_ref());
         match self {
-            Accept::Anybody => Ok(ServerCertVerified::assertion()),
+            Accept::Any => Ok(ServerCertVerified::assertion()),
             Accept::These(pinned) | Accept::Either(pinned, _) if is_one_of(pinned) => {
                 Ok(ServerCertVerified::assertion())
             }

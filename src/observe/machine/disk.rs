@@ -1,5 +1,5 @@
-//! Owns what lies on disk of pods: the kubelet's directories, log directories, static manifests.
-//! It must not open a file but a manifest, nor ask for anything of a volume but its name: the volume may hang.
+//! Pods on disk: the kubelet's directories, log directories, static manifests. Only manifests are opened, and of a volume
+//! only the name is read: the volume may hang.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,20 +11,20 @@ use crate::observation::{ContainerDir, PodDir, StaticPod, Time};
 use crate::observe::discover::{Miss, POD_LOGS as LOGS, Root};
 use crate::text::Text;
 
-/// Most pods that are told of; a node has some hundreds at most.
+/// Most pods that are reported; a node has a few hundred at most.
 const MAX_PODS: usize = 4096;
 /// Most containers, and most volumes, of one pod.
 const MAX_PARTS: usize = 64;
 /// Most manifests that are read.
 const MAX_MANIFESTS: usize = 64;
-/// How long the walk below all of the pods' directories may take: some thousand names of a slow disk.
+/// Longest time for walking all pods' directories: a few thousand names on a slow disk.
 const WALK: Duration = Duration::from_secs(3);
 
-/// Pods that have a directory below `root_dir` or in `/var/log/pods`, by UID. What lies in them is taken from `before`
-/// when looking there takes too long.
+/// Pods with a directory below `root_dir` or in `/var/log/pods`, by UID. The contents are taken from `before` when the walk
+/// takes too long.
 ///
 /// # Errors
-/// When either directory is there and cannot be listed.
+/// When either directory exists and cannot be listed.
 pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -> Result<BTreeMap<Text, PodDir>, Miss> {
     let mut pods: BTreeMap<Text, PodDir> = BTreeMap::new();
     let dir = root_dir.join("pods");
@@ -38,9 +38,9 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
         (dir.pod, dir.logs) = (pod, true);
     }
     let mut pods: BTreeMap<_, _> = pods.into_iter().take(MAX_PODS).collect();
-    let patient = root.clone().with_deadline(WALK);
-    let volumes = patient.walk(&dir, |dir| each(dir, |name| Some(Text::name(name)), volumes));
-    let containers = patient.walk(LOGS, |dir| each(dir, |name| Some(log_dir(name)?.1), containers));
+    let root = root.clone().with_deadline(WALK);
+    let volumes = root.walk(&dir, |dir| each(dir, |name| Some(Text::name(name)), volumes));
+    let containers = root.walk(LOGS, |dir| each(dir, |name| Some(log_dir(name)?.1), containers));
     for (uid, pod) in &mut pods {
         let old = before.get(uid);
         pod.volumes = match &volumes {
@@ -55,20 +55,20 @@ pub fn pod_dirs(root: &Root, root_dir: &Path, before: &BTreeMap<Text, PodDir>) -
     Ok(pods)
 }
 
-/// `namespace_pod_uid`; none of the three holds an underscore.
+/// `namespace_pod_uid`; none of the three contains an underscore.
 fn log_dir(name: &str) -> Option<(Text, Text)> {
     let mut parts = name.splitn(3, '_');
     let (namespace, pod, uid) = (parts.next()?, parts.next()?, parts.next()?);
     Some((Text::name(&format!("{namespace}/{pod}")), Text::name(uid)))
 }
 
-/// What `of` finds in each directory below `dir`, by the UID that its name holds.
+/// The results of `of` for each directory below `dir`, by the UID in its name.
 fn each<T>(dir: &Path, uid: impl Fn(&str) -> Option<Text>, of: impl Fn(&Path) -> Vec<T>) -> BTreeMap<Text, Vec<T>> {
     let found = below(dir).into_iter().take(MAX_PODS);
     found.filter_map(|name| Some((uid(&name)?, of(&dir.join(&name))))).collect()
 }
 
-/// DirEntries in a directory, in order; what cannot be listed has none.
+/// Sorted names in a directory; none when it cannot be listed.
 fn below(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -89,7 +89,7 @@ fn volumes(pod: &Path) -> Vec<Text> {
     names
 }
 
-/// `CONTAINER/N.log`, and rotated `N.log.…` beside it.
+/// `CONTAINER/N.log`, and rotated `N.log.…` next to it.
 fn containers(pod: &Path) -> Vec<ContainerDir> {
     let number = |file: &String| file.split_once(".log")?.0.parse::<u32>().ok();
     let container = |name: String| {
@@ -99,11 +99,11 @@ fn containers(pod: &Path) -> Vec<ContainerDir> {
     below(pod).into_iter().take(MAX_PARTS).map(container).collect()
 }
 
-/// The static pods whose manifests are in `dir`, of which the kubelet takes every file that does not begin with a dot;
-/// `dir` may be one file. The kubelet puts the name of the `node` behind theirs.
+/// The static pods whose manifests are in `dir`: the kubelet reads every file whose name does not begin with a dot; `dir` may
+/// be one file. The kubelet appends the name of the `node` to the pod's name.
 ///
 /// # Errors
-/// When it is there and cannot be listed.
+/// When `dir` exists and cannot be listed.
 pub fn manifests(root: &Root, dir: &Path, node: &str) -> Result<BTreeMap<Text, StaticPod>, Miss> {
     if root.is_file(dir) == Ok(true) {
         let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -138,7 +138,7 @@ fn names(listed: Result<DirEntries, Miss>) -> Result<DirEntries, Miss> {
     }
 }
 
-/// File systems tell a birth to the nanosecond, which no reader needs.
+/// Birth times have nanoseconds, which are not needed.
 fn whole_millis(at: Time) -> Time {
     Time::from_timestamp_millis(at.timestamp_millis()).unwrap_or(at)
 }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directories_are_joined() {
+    fn kubelet_and_log_directories_are_joined_by_uid() {
         let temp = Temp::new();
         temp.write("var/lib/kubelet/pods/u1/etc-hosts", "");
         temp.write("var/log/pods/shop_web-0_u1/app/0.log", "");
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_count_their_restarts_by_their_logs_and_volumes_have_names() {
+    fn restarts_come_from_log_names_and_volumes_have_names() {
         let temp = Temp::new();
         temp.write("var/lib/kubelet/pods/u1/volumes/kubernetes.io~nfs/data/file", "");
         temp.write("var/lib/kubelet/pods/u1/volumes/kubernetes.io~projected/kube-api-access-x/token", "");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn manifests_are_read_and_what_is_none_is_there_by_its_name() {
+    fn manifests_are_read_and_other_files_are_listed_by_name() {
         let temp = Temp::new();
         let pod = "kind: Pod\nmetadata: {name: etcd, namespace: kube-system}\nspec: {containers: [{name: e}]}\n";
         temp.write("etc/kubernetes/manifests/etcd.yaml", pod);

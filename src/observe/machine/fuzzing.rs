@@ -1,5 +1,4 @@
-//! Owns the entrances of fuzz targets to the parsers of this module.
-//! It must not do anything but call them.
+//! Entry points of fuzz targets to the parsers of this module.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,17 +6,17 @@ use std::path::Path;
 use super::{boot_time, disk, systemctl, usage, vitals};
 use crate::observe::discover::Root;
 
-/// What `systemctl show` printed.
+/// The output of `systemctl show`.
 pub fn units(text: &str) {
     let _ = systemctl::parse_units(text);
 }
 
-/// `/proc/stat`, for the time of the boot.
+/// `/proc/stat`, for the boot time.
 pub fn stat(text: &str) {
     let _ = boot_time(text);
 }
 
-/// A file system with the kernel's files, control cgroups, directories of pods and manifests.
+/// A file system with the kernel's files, cgroups, directories of pods and manifests.
 pub fn machine(root: &Root) {
     let kubelet = Path::new("/var/lib/kubelet");
     let _ = vitals::read_vitals(root, kubelet);

@@ -1,5 +1,5 @@
-//! Owns what the machine itself says of the node: units, boot time, what lies on disk of pods, and what it has left.
-//! It must not open any file of a pod but a static pod's manifest, nor tell more of that than names.
+//! The machine as a source: units, boot time, pods on disk, and its resources. Of pods' files only the names in static
+//! manifests are read.
 
 mod disk;
 #[doc(hidden)]
@@ -8,12 +8,12 @@ mod systemctl;
 mod usage;
 mod vitals;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use self::usage::PodCgroups;
 use super::blocking::BlockingWorker;
+use super::differences::{KeyedObjects, changed, differences};
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, ObservationSink, SourceFailure};
 use crate::observation::{
@@ -23,30 +23,30 @@ use crate::text::{Message, Text};
 use crate::trust::KnownFile;
 use systemctl::SystemctlError;
 
-/// How often everything is looked at.
-const EVERY: Duration = Duration::from_secs(10);
-/// Between the first two: what is used in a time needs both.
-const SOON: Duration = Duration::from_secs(1);
+/// Time between two samples.
+const SAMPLE_EVERY: Duration = Duration::from_secs(10);
+/// Time between the first two samples, which rates need.
+const SECOND_SAMPLE: Duration = Duration::from_secs(1);
 
-/// What is looked at.
+/// What is sampled.
 #[derive(Clone, Debug)]
 pub struct MachinePlan {
-    /// Where files are.
+    /// Root of all paths.
     pub root: Root,
-    /// Units of kubelet and runtime.
+    /// Units of the kubelet and the runtime.
     pub units: Vec<String>,
     /// The kubelet's root directory.
     pub root_dir: PathBuf,
-    /// Directory of static pods' manifests.
+    /// Directory of static manifests.
     pub static_pods: Option<PathBuf>,
-    /// The certificate that the kubelet serves with.
+    /// The kubelet's serving certificate.
     pub serving: Option<KnownFile>,
-    /// Name of the node, which is part of static pods' names.
+    /// The node's name, which is part of static pods' names.
     pub node: String,
 }
 
 impl MachinePlan {
-    /// The `units`, and the directories of the kubelet found, which works for `node`.
+    /// The `units`, and the directories of the discovered kubelet of `node`.
     pub fn new(host: &Host, units: Vec<String>, node: String) -> Self {
         let place = host.kubelet_place(None).value;
         let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
@@ -65,127 +65,127 @@ pub struct MachineSource {
     worker: BlockingWorker,
 }
 
-/// One look at everything, keyed as the facts are.
+/// One sample of everything, keyed like the facts.
 #[derive(Debug, Default)]
 struct MachineSample {
     boot: Option<Time>,
-    units: BTreeMap<Text, Unit>,
-    dirs: BTreeMap<Text, PodDir>,
-    manifests: BTreeMap<Text, StaticPod>,
+    units: KeyedObjects<Unit>,
+    dirs: KeyedObjects<PodDir>,
+    manifests: KeyedObjects<StaticPod>,
     vitals: Vitals,
-    certificates: BTreeMap<Text, Certificate>,
-    usage: BTreeMap<Text, PodUsage>,
-    /// What that was reckoned from.
+    certificates: KeyedObjects<Certificate>,
+    usage: KeyedObjects<PodUsage>,
+    /// The counters for the next sample's rates.
     cgroups: Option<PodCgroups>,
-    /// A directory may not be listed.
-    refused: bool,
+    /// True when the permission to list a directory is missing.
+    denied: bool,
 }
 
 impl MachineSource {
-    /// A source of what `plan` names.
+    /// The source of a plan.
     pub fn new(plan: MachinePlan) -> Self {
-        Self { plan, program: "systemctl".into(), every: EVERY, worker: BlockingWorker::default() }
+        Self { plan, program: "systemctl".into(), every: SAMPLE_EVERY, worker: BlockingWorker::default() }
     }
 
-    /// The same with another systemctl, and another time between two looks.
+    /// With another systemctl, and another time between two samples.
     pub fn with_program(self, program: impl Into<String>, every: Duration) -> Self {
         Self { program: program.into(), every, ..self }
     }
 
-    /// Units that systemd has; what it said before stands while it does not answer.
+    /// The units of systemd; those of the sample before when it does not respond.
     async fn units(
         &self,
         before: &MachineSample,
         out: &mut ObservationSink,
-    ) -> Result<BTreeMap<Text, Unit>, SystemctlError> {
+    ) -> Result<KeyedObjects<Unit>, SystemctlError> {
         if self.plan.units.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(KeyedObjects::new());
         }
         let began = out.begin_call(Call::Systemctl).await;
-        let answer = systemctl::show(&self.worker, &self.program, &self.plan.units).await;
-        let error = answer.as_ref().err().map(SystemctlError::error);
+        let result = systemctl::show(&self.worker, &self.program, &self.plan.units).await;
+        let error = result.as_ref().err().map(SystemctlError::error);
         out.end_call(Call::Systemctl, began, error).await;
-        match answer {
+        match result {
             Ok(units) => Ok(units.into_iter().map(|unit| (unit.name.clone(), unit)).collect()),
             Err(SystemctlError::Failed(_)) => Ok(before.units.clone()),
             Err(none) => Err(none),
         }
     }
 
-    /// Boot time and what lies on disk; each look inside has its own deadline.
-    async fn disk(&self, before: &MachineSample) -> Result<MachineSample, Miss> {
+    /// Everything but the units; each read has its own deadline.
+    async fn sample(&self, before: &MachineSample) -> Result<MachineSample, Miss> {
         let MachinePlan { root, root_dir, static_pods, serving, node, .. } = self.plan.clone();
         let (before, cgroups, used) = (before.dirs.clone(), before.cgroups.clone(), before.usage.clone());
-        let look = move || {
+        let sample = move || {
             let boot = root.read_kernel("/proc/stat").ok().and_then(|stat| boot_time(&stat));
             let manifests = static_pods.map(|dir| disk::manifests(&root, &dir, &node)).transpose();
             let dirs = disk::pod_dirs(&root, &root_dir, &before);
-            let refused = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
+            let denied = manifests.as_ref().err().or(dirs.as_ref().err()).is_some_and(|miss| *miss == Miss::Denied);
             let found = usage::read_cgroups(&root);
             let open = MachineSample {
                 boot,
-                refused,
+                denied,
                 vitals: vitals::read_vitals(&root, &root_dir),
                 certificates: vitals::certificates(&root, &root_dir, serving.as_ref().map(KnownFile::path)),
                 usage: found.as_ref().map_or(used, |found| found.usage(cgroups.as_ref())),
                 cgroups: found.or(cgroups),
                 ..MachineSample::default()
             };
-            // These and the units need no permission, or are told as far as they may be read.
-            if refused {
+            // These and the units need no permission, or are complete as far as they are readable.
+            if denied {
                 return Ok(open);
             }
             Ok(MachineSample { dirs: dirs?, manifests: manifests?.unwrap_or_default(), ..open })
         };
-        tokio::task::spawn_blocking(look).await.unwrap_or(Err(Miss::Unreadable))
+        tokio::task::spawn_blocking(sample).await.unwrap_or(Err(Miss::Unreadable))
     }
 
-    /// Why there is nothing to look at, if there is no unit and no directory of a kubelet's.
-    async fn nothing(&self, why: &str) -> Option<SourceFailure> {
+    /// The reason to be off, when there is neither a unit nor a directory of a kubelet.
+    async fn off(&self, why: &str) -> Option<SourceFailure> {
         let MachinePlan { root, root_dir, .. } = self.plan.clone();
         let there = tokio::task::spawn_blocking(move || root.exists(root_dir)).await;
-        let why = format!("{why}, and no kubelet has a directory here");
+        let why = format!("{why}, and no kubelet directory exists");
         matches!(there, Ok(Ok(false))).then(|| SourceFailure::Off(why.into()))
     }
 
     async fn observe(&self, out: &mut ObservationSink) -> Result<(), SourceFailure> {
         let (mut before, mut systemd, mut first) = (MachineSample::default(), true, true);
         loop {
-            let mut units = BTreeMap::new();
+            let mut units = KeyedObjects::new();
             if systemd {
                 let none = match self.units(&before, out).await {
                     Ok(found) => {
                         units = found;
-                        self.plan.units.is_empty().then(|| "no unit of a kubelet or a runtime is set up".to_owned())
+                        self.plan.units.is_empty().then(|| "no systemd unit of a kubelet or a runtime".to_owned())
                     }
                     Err(none) => Some(none.to_string()),
                 };
                 if let Some(why) = none {
                     systemd = false;
-                    if let Some(off) = self.nothing(&why).await {
+                    if let Some(off) = self.off(&why).await {
                         return Err(off);
                     }
                 }
             }
-            let now = MachineSample { units, ..self.disk(&before).await.map_err(|miss| self.failure(miss))? };
+            let now = MachineSample { units, ..self.sample(&before).await.map_err(|miss| self.failure(miss))? };
             if first {
                 out.begin_epoch().await;
             }
-            let said = now.differences(&before);
-            let quiet = said.is_empty();
-            for fact in said {
+            let facts = now.differences(&before);
+            let unchanged = facts.is_empty();
+            for fact in facts {
                 out.emit(fact).await;
             }
             if first {
                 out.end_epoch().await;
-            } else if quiet {
+            } else if unchanged {
                 out.emit(Fact::Alive).await;
             }
-            if now.refused {
+            if now.denied {
                 return Err(self.failure(Miss::Denied));
             }
             out.set_live().await;
-            let pause = if first { self.every.min(SOON) } else { self.every };
+            let pause = if first { self.every.min(SECOND_SAMPLE) } else { self.every };
             (before, first) = (now, false);
             tokio::time::sleep(pause).await;
         }
@@ -197,7 +197,9 @@ impl MachineSource {
         let error = |kind, fix: &str| SourceError { tried: tried.clone(), kind, fix: fix.into() };
         match miss {
             Miss::Denied => SourceFailure::Forbidden(error(ErrorKind::Denied, "run as root")),
-            Miss::Hangs => SourceFailure::Retry(error(ErrorKind::Timeout, "look whether its file system answers")),
+            Miss::Hangs => {
+                SourceFailure::Retry(error(ErrorKind::Timeout, "check its file system: it does not respond"))
+            }
             Miss::Absent | Miss::Unreadable | Miss::Untrusted(_) => SourceFailure::Retry(error(ErrorKind::Other, "")),
         }
     }
@@ -213,44 +215,23 @@ impl Attempt for MachineSource {
 }
 
 impl MachineSample {
-    fn differences(&self, before: &MachineSample) -> Vec<Fact> {
-        let mut facts: Vec<Fact> =
-            self.boot.filter(|boot| before.boot != Some(*boot)).map(Fact::Boot).into_iter().collect();
-        changed(&self.units, &before.units, |unit| Fact::Unit(Box::new(unit.clone())), &mut facts);
-        changed(&self.dirs, &before.dirs, |dir| Fact::PodDir(Box::new(dir.clone())), &mut facts);
-        let gone = |now: &dyn Fn(&Text) -> bool, fact: fn(Text) -> Fact, keys: Vec<&Text>| -> Vec<Fact> {
-            keys.into_iter().filter(|key| !now(key)).map(|key| fact(key.clone())).collect()
+    fn differences(&self, before: &Self) -> Vec<Fact> {
+        let boot = self.boot.filter(|boot| before.boot != Some(*boot)).map(Fact::Boot);
+        let units = changed(&before.units, &self.units, |unit| Fact::Unit(Box::new(unit.clone())));
+        let dir = |dir: &PodDir| Fact::PodDir(Box::new(dir.clone()));
+        let dirs = differences(&before.dirs, &self.dirs, dir, Fact::PodDirGone);
+        let manifest = |pod: &StaticPod| match pod.name.is_empty() {
+            true => Fact::StaticManifest(pod.file.clone()),
+            false => Fact::StaticPod(Box::new(pod.clone())),
         };
-        facts.extend(gone(&|key| self.dirs.contains_key(key), Fact::PodDirGone, before.dirs.keys().collect()));
-        let manifest = |pod: &StaticPod| {
-            if pod.name.is_empty() {
-                Fact::StaticManifest(pod.file.clone())
-            } else {
-                Fact::StaticPod(Box::new(pod.clone()))
-            }
-        };
-        changed(&self.manifests, &before.manifests, manifest, &mut facts);
-        let manifests = before.manifests.keys().collect();
-        facts.extend(gone(&|key| self.manifests.contains_key(key), Fact::StaticManifestGone, manifests));
-        changed(&self.certificates, &before.certificates, |c| Fact::Certificate(Box::new(c.clone())), &mut facts);
-        let certificates = before.certificates.keys().collect();
-        facts.extend(gone(&|key| self.certificates.contains_key(key), Fact::CertificateGone, certificates));
-        changed(&self.usage, &before.usage, |usage| Fact::PodUsage(usage.clone()), &mut facts);
-        facts.extend(gone(&|key| self.usage.contains_key(key), Fact::PodUsageGone, before.usage.keys().collect()));
-        if self.vitals != before.vitals {
-            facts.push(Fact::Vitals(Box::new(self.vitals.clone())));
-        }
-        facts
+        let manifests = differences(&before.manifests, &self.manifests, manifest, Fact::StaticManifestGone);
+        let certificate = |certificate: &Certificate| Fact::Certificate(Box::new(certificate.clone()));
+        let certificates = differences(&before.certificates, &self.certificates, certificate, Fact::CertificateGone);
+        let usage = differences(&before.usage, &self.usage, |usage| Fact::PodUsage(usage.clone()), Fact::PodUsageGone);
+        let vitals = (self.vitals != before.vitals).then(|| Fact::Vitals(Box::new(self.vitals.clone())));
+        let listings = [units, dirs, manifests, certificates, usage].into_iter().flatten();
+        boot.into_iter().chain(listings).chain(vitals).collect()
     }
-}
-
-fn changed<T: PartialEq>(
-    now: &BTreeMap<Text, T>,
-    before: &BTreeMap<Text, T>,
-    fact: impl Fn(&T) -> Fact,
-    facts: &mut Vec<Fact>,
-) {
-    facts.extend(now.iter().filter(|(key, value)| before.get(*key) != Some(*value)).map(|(_, value)| fact(value)));
 }
 
 /// `btime` of `/proc/stat`: seconds.

@@ -1,5 +1,4 @@
-//! Owns asking systemd for units, and reading its answer.
-//! It must not ask for longer than its deadline, nor change a unit.
+//! Reads units from systemd with `systemctl show`, within a deadline.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,26 +10,26 @@ use super::super::program::{self, ProgramError};
 use crate::observation::{ErrorKind, SourceError, Time, Unit, UnitExit};
 use crate::text::{Message, Text};
 
-/// systemd answers in milliseconds unless it or the bus hangs.
+/// systemd responds in milliseconds unless it or the bus hangs.
 const DEADLINE: Duration = Duration::from_secs(3);
-/// Longest answer that is read, bytes: of a unit it is some hundred.
-const MAX_ANSWER: u64 = 1 << 20;
+/// Longest output that is read, bytes: a unit has a few hundred.
+const MAX_OUTPUT: u64 = 1 << 20;
 const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,ActiveEnterTimestamp,NRestarts,ExecMainStatus,ExecMainCode,\
                           ExecMainExitTimestamp,Result";
-/// `CLD_KILLED` and `CLD_DUMPED` of `siginfo_t`: a signal ended the process.
+/// `CLD_KILLED` and `CLD_DUMPED` of `siginfo_t`: a signal terminated the process.
 const KILLED: [&str; 2] = ["2", "3"];
 
-/// Why there is no answer.
+/// Why there are no units.
 #[derive(Debug)]
 pub enum SystemctlError {
-    /// No systemd here; that does not change.
+    /// This machine does not run systemd; that does not change.
     Unavailable(Text),
-    /// It failed this time.
+    /// The call failed.
     Failed(SourceError),
 }
 
 impl SystemctlError {
-    /// As it is told.
+    /// The error of the call.
     pub fn error(&self) -> SourceError {
         match self {
             Self::Unavailable(why) => {
@@ -49,42 +48,42 @@ impl fmt::Display for SystemctlError {
 
 /// The units that systemd has loaded or can load.
 pub async fn show(worker: &BlockingWorker, program: &str, units: &[String]) -> Result<Vec<Unit>, SystemctlError> {
-    let failed = |answer: String, kind, fix: &str| {
-        let tried = Message::from(format!("systemctl show {}: {answer}", units.join(" ")));
+    let failed = |problem: String, kind, fix: &str| {
+        let tried = Message::from(format!("systemctl show {}: {problem}", units.join(" ")));
         SystemctlError::Failed(SourceError { tried, kind, fix: fix.into() })
     };
     let mut command = match program::system_command(program) {
         Ok(command) => command,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(SystemctlError::Unavailable("there is no systemctl here".into()));
+            return Err(SystemctlError::Unavailable("systemctl is not installed".into()));
         }
         Err(e) => return Err(failed(e.to_string(), ErrorKind::Denied, "")),
     };
     command.arg("show").args(units).args(["--no-pager", "-p", PROPERTIES]);
-    // Times are written in the zone of the reader.
+    // systemctl prints times in the local zone and language.
     command.env("TZ", "UTC").env("LC_ALL", "C");
-    let said = program::run(worker, command, DEADLINE, MAX_ANSWER).await.map_err(|silent| match silent {
+    let output = program::run(worker, command, DEADLINE, MAX_OUTPUT).await.map_err(|error| match error {
         ProgramError::TimedOut => {
-            let answer = format!("no answer within {} s", DEADLINE.as_secs());
-            failed(answer, ErrorKind::Timeout, "systemd or its bus hangs: look at process 1 and at dbus")
+            let problem = format!("no output within {}s", DEADLINE.as_secs());
+            failed(problem, ErrorKind::Timeout, "systemd or its bus hangs: check process 1 and dbus")
         }
-        ProgramError::OutputTooLarge => failed("its answer is longer than 1 MiB".into(), ErrorKind::Malformed, ""),
+        ProgramError::OutputTooLarge => failed("its output is longer than 1 MiB".into(), ErrorKind::Malformed, ""),
         ProgramError::NotStarted(e) if e.kind() == io::ErrorKind::NotFound => {
-            SystemctlError::Unavailable("there is no systemctl here".into())
+            SystemctlError::Unavailable("systemctl is not installed".into())
         }
         ProgramError::NotStarted(e) => failed(e.to_string(), ErrorKind::Other, ""),
     })?;
-    let words = String::from_utf8_lossy(&said.words);
-    if words.contains("not been booted with systemd") {
-        return Err(SystemctlError::Unavailable("this machine has not been booted with systemd".into()));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("not been booted with systemd") {
+        return Err(SystemctlError::Unavailable("this machine was not booted with systemd".into()));
     }
-    if !said.status.success() {
-        return Err(failed(format!("{}: {}", said.status, words.trim()), ErrorKind::Other, ""));
+    if !output.status.success() {
+        return Err(failed(format!("{}: {}", output.status, stderr.trim()), ErrorKind::Other, ""));
     }
-    Ok(parse_units(&String::from_utf8_lossy(&said.out)))
+    Ok(parse_units(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Blocks of `Name=value`, one a unit, with an empty line between.
+/// Blocks of `Name=value`, one per unit, separated by an empty line.
 pub(super) fn parse_units(text: &str) -> Vec<Unit> {
     text.split("\n\n").filter_map(unit).collect()
 }
@@ -124,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_with_their_last_end() {
+    fn units_with_their_last_exit() {
         let text = "Result=oom-kill\nNRestarts=3\nExecMainExitTimestamp=Sat 2026-11-28 10:00:05 UTC\nExecMainCode=2\n\
                     ExecMainStatus=9\nId=kubelet.service\nLoadState=loaded\nActiveState=activating\n\
                     SubState=auto-restart\nActiveEnterTimestamp=Sat 2026-11-28 10:00:00 UTC\n\n\

@@ -1,5 +1,5 @@
-//! Owns what each pod's control group says of its memory and its processor time, under either version and either driver.
-//! It must not look at containers: a pod's group counts for all of them.
+//! Memory and CPU time of each pod from its cgroup, for both versions and both drivers. A pod's cgroup includes its
+//! containers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,56 +12,55 @@ use crate::observe::discover::Root;
 use crate::text::Text;
 
 const CGROUP_ROOT: &str = "/sys/fs/cgroup";
-/// How long the walk over all pods may take: three small files each.
+/// Longest time for walking all pods: three small files each.
 const WALK: Duration = Duration::from_secs(2);
-/// Most pods that are told of.
+/// Most pods that are reported.
 const MAX_PODS: usize = 4096;
-/// Step of what is told, bytes: what moves less is no news.
+/// Memory is rounded up to this many bytes, so that small changes are not emitted.
 const STEP: u64 = 1 << 20;
-/// How deep pods lie below the root of groups: a slice of the kubelet's, kubepods, the class, the pod.
+/// Depth of pods below the root cgroup: a slice of the kubelet, kubepods, the QoS class, the pod.
 const DEPTH: usize = 4;
 
-/// The groups of all pods, by UID, and when they were looked at.
+/// The cgroups of all pods, by UID, and when they were read.
 #[derive(Clone, Debug)]
 pub struct PodCgroups {
     at: Instant,
     pods: BTreeMap<Text, PodCgroup>,
 }
 
-/// One pod's group.
+/// One pod's cgroup.
 #[derive(Clone, Copy, Debug)]
 struct PodCgroup {
     memory: u64,
-    /// Processor time so far, microseconds.
+    /// CPU time so far, microseconds.
     cpu_us: Option<u64>,
 }
 
-/// Looks at all pods; nothing where they cannot be read in time.
+/// Reads all pods; None when that takes too long.
 pub fn read_cgroups(root: &Root) -> Option<PodCgroups> {
-    let patient = root.clone().with_deadline(WALK);
-    patient
-        .walk(CGROUP_ROOT, |groups| {
-            let unified = groups.join("cgroup.controllers").exists();
-            let (base, cpu, files) = match unified {
-                true => (groups.to_owned(), None, V2),
-                false => (groups.join("memory"), Some(groups.join("cpuacct")), V1),
-            };
-            let mut look = CgroupWalk { base: &base, cpu: cpu.as_deref(), files, pods: BTreeMap::new() };
-            look.walk(&base, DEPTH);
-            PodCgroups { at: Instant::now(), pods: look.pods }
-        })
-        .ok()
+    let root = root.clone().with_deadline(WALK);
+    root.walk(CGROUP_ROOT, |groups| {
+        let unified = groups.join("cgroup.controllers").exists();
+        let (base, cpu, files) = match unified {
+            true => (groups.to_owned(), None, V2),
+            false => (groups.join("memory"), Some(groups.join("cpuacct")), V1),
+        };
+        let mut walk = CgroupWalk { base: &base, cpu: cpu.as_deref(), files, pods: BTreeMap::new() };
+        walk.visit(&base, DEPTH);
+        PodCgroups { at: Instant::now(), pods: walk.pods }
+    })
+    .ok()
 }
 
 impl PodCgroups {
-    /// What pods use, with what they used of processors since the look before.
+    /// The pods' memory, and their CPU use since the sample before.
     pub fn usage(&self, before: Option<&Self>) -> BTreeMap<Text, PodUsage> {
         let rate = |uid: &Text, group: &PodCgroup| {
             let before = before?;
             let used = group.cpu_us?.checked_sub(before.pods.get(uid)?.cpu_us?)?;
             let passed = self.at.checked_duration_since(before.at)?.as_micros();
             let milli = u128::from(used).saturating_mul(1000).checked_div(passed)?;
-            Some(two_figures(u32::try_from(milli).unwrap_or(u32::MAX)))
+            Some(two_digits(u32::try_from(milli).unwrap_or(u32::MAX)))
         };
         let usage = |(uid, group): (&Text, &PodCgroup)| {
             (uid.clone(), PodUsage { uid: uid.clone(), memory: group.memory, cpu: rate(uid, group) })
@@ -70,27 +69,27 @@ impl PodCgroups {
     }
 }
 
-/// What moves less is no news.
-fn two_figures(n: u32) -> u32 {
+/// Two significant digits, so that small changes are not emitted.
+fn two_digits(n: u32) -> u32 {
     let step = 10u32.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(1));
     n / step * step
 }
 
-/// File of what is used, and the name in `memory.stat` of what of it is inactive page cache.
-type Files = (&'static str, &'static str);
-const V2: Files = ("memory.current", "inactive_file");
-const V1: Files = ("memory.usage_in_bytes", "total_inactive_file");
+/// File with the used memory, and the name in `memory.stat` of its inactive page cache.
+type MemoryFiles = (&'static str, &'static str);
+const V2: MemoryFiles = ("memory.current", "inactive_file");
+const V1: MemoryFiles = ("memory.usage_in_bytes", "total_inactive_file");
 
 struct CgroupWalk<'a> {
     base: &'a Path,
-    /// Where processor time is counted, if in another tree.
+    /// The tree with CPU time, if it is another one (cgroup v1).
     cpu: Option<&'a Path>,
-    files: Files,
+    files: MemoryFiles,
     pods: BTreeMap<Text, PodCgroup>,
 }
 
 impl CgroupWalk<'_> {
-    fn walk(&mut self, dir: &Path, depth: usize) {
+    fn visit(&mut self, dir: &Path, depth: usize) {
         let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
         for entry in entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -102,12 +101,12 @@ impl CgroupWalk<'_> {
                     self.pods.insert(uid, PodCgroup { memory, cpu_us });
                 }
             } else if depth > 1 && (name.contains("kubepods") || name.starts_with("kubelet") || is_class(&name)) {
-                self.walk(&entry.path(), depth - 1);
+                self.visit(&entry.path(), depth - 1);
             }
         }
     }
 
-    /// `cpu.stat` has microseconds, `cpuacct.usage` nanoseconds.
+    /// `cpu.stat` has microseconds, `cpuacct.usage` has nanoseconds.
     fn cpu_us(&self, group: &Path) -> Option<u64> {
         match self.cpu {
             None => counter(&fs::read_to_string(group.join("cpu.stat")).ok()?, "usage_usec"),
@@ -119,7 +118,7 @@ impl CgroupWalk<'_> {
     }
 }
 
-/// PodCgroups of a class of service below `kubepods`, of the cgroupfs driver.
+/// True for cgroups of a QoS class below `kubepods`, of the cgroupfs driver.
 fn is_class(name: &str) -> bool {
     matches!(name, "burstable" | "besteffort")
 }
@@ -134,7 +133,7 @@ fn uid_of(name: &str) -> Option<Text> {
     matches!(uid.len(), 32 | 36).then(|| uid.replace('_', "-").into())
 }
 
-fn working_set(group: &Path, (used, inactive): Files) -> Option<u64> {
+fn working_set(group: &Path, (used, inactive): MemoryFiles) -> Option<u64> {
     let read = |file: &str| fs::read_to_string(PathBuf::from(group).join(file)).ok();
     let used: u64 = read(used)?.trim().parse().ok()?;
     let inactive = counter(&read("memory.stat")?, inactive).unwrap_or(0);
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unified_tree_of_systemd() {
+    fn cgroup_v2_with_the_systemd_driver() {
         let temp = Temp::new();
         temp.write("sys/fs/cgroup/cgroup.controllers", "memory\n");
         let group = |name: &str, used: u64, inactive: u64| {
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_tree_of_cgroupfs() {
+    fn cgroup_v1_with_the_cgroupfs_driver() {
         let temp = Temp::new();
         let dir = format!("sys/fs/cgroup/memory/kubepods/besteffort/pod{UID}");
         temp.write(&format!("{dir}/memory.usage_in_bytes"), "8388608\n");
@@ -186,19 +185,19 @@ mod tests {
         assert_eq!(found(&temp), [(UID.to_owned(), 4)]);
     }
 
-    /// What it used of processors, when the second look is two seconds after the first.
+    /// CPU use, when the second sample is two seconds after the first.
     fn rate(temp: &Temp, file: &str, counts: [&str; 2]) -> Option<u32> {
         let [first, second] = counts.map(|count| {
             temp.write(file, count);
             read_cgroups(&temp.root()).unwrap()
         });
         let second = PodCgroups { at: first.at + Duration::from_secs(2), ..second };
-        assert_eq!(first.usage(None)[UID].cpu, None, "one look is no rate");
+        assert_eq!(first.usage(None)[UID].cpu, None, "one sample has no rate");
         second.usage(Some(&first))[UID].cpu
     }
 
     #[test]
-    fn processors_between_two_looks() {
+    fn cpu_use_between_two_samples() {
         let temp = Temp::new();
         temp.write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
         let dir = format!("sys/fs/cgroup/kubepods/pod{UID}");
@@ -207,14 +206,14 @@ mod tests {
         let file = format!("{dir}/cpu.stat");
         let rate = |counts| rate(&temp, &file, counts);
         assert_eq!(rate(["usage_usec 1000\nuser_usec 1\n", "usage_usec 501000\n"]), Some(250));
-        assert_eq!(rate(["usage_usec 0\n", "usage_usec 2468000\n"]), Some(1200), "two figures");
+        assert_eq!(rate(["usage_usec 0\n", "usage_usec 2468000\n"]), Some(1200), "two digits");
         assert_eq!(rate(["usage_usec 5\n", "usage_usec 5\n"]), Some(0));
-        assert_eq!(rate(["usage_usec 9\n", "usage_usec 5\n"]), None, "another pod of that name");
+        assert_eq!(rate(["usage_usec 9\n", "usage_usec 5\n"]), None, "another pod with that name");
         assert_eq!(rate(["", "usage_usec 5\n"]), None);
     }
 
     #[test]
-    fn processors_of_the_old_tree() {
+    fn cpu_use_with_cgroup_v1() {
         let temp = Temp::new();
         let dir = format!("kubepods/burstable/pod{UID}");
         temp.write(&format!("sys/fs/cgroup/memory/{dir}/memory.usage_in_bytes"), "1\n");
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn no_groups_are_no_pods() {
+    fn without_cgroups_there_are_no_pods() {
         assert_eq!(found(&Temp::new()), []);
     }
 }

@@ -1,5 +1,5 @@
-//! Owns the look at the machine as a whole: memory, processors, pressure, file systems, certificates of the kubelet.
-//! It must not keep what lies beside a certificate in its file, which is a key.
+//! The machine as a whole: memory, CPU, pressure, file systems, and the kubelet's certificates. A key in the file of a
+//! certificate is not kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use crate::observation::{Certificate, Filesystem, Vitals};
 use crate::observe::discover::{Root, validity};
 use crate::text::Text;
 
-/// Where runtimes keep images: containerd, CRI-O, those of k3s, RKE2 and MicroK8s, Docker.
-const IMAGES: &[&str] = &[
+/// Image directories of containerd, CRI-O, k3s, RKE2, MicroK8s and Docker.
+const IMAGE_DIRS: &[&str] = &[
     "/var/lib/containerd",
     "/var/lib/containers/storage",
     "/var/lib/rancher/k3s/agent/containerd",
@@ -18,10 +18,11 @@ const IMAGES: &[&str] = &[
     "/var/snap/microk8s/common/var/lib/containerd",
     "/var/lib/docker",
 ];
-/// Certificates by which kubelets are known to the API server, and with which they serve, below their root directory.
-const OF_KUBELET: &[&str] = &["pki/kubelet-client-current.pem", "pki/kubelet-server-current.pem", "pki/kubelet.crt"];
-/// The same elsewhere: k3s and RKE2, MicroK8s.
-const ELSEWHERE: &[&str] = &[
+/// Client and serving certificates of a kubelet, below its root directory.
+const KUBELET_CERTIFICATES: &[&str] =
+    &["pki/kubelet-client-current.pem", "pki/kubelet-server-current.pem", "pki/kubelet.crt"];
+/// The same of k3s, RKE2 and MicroK8s.
+const OTHER_CERTIFICATES: &[&str] = &[
     "/var/lib/rancher/k3s/agent/client-kubelet.crt",
     "/var/lib/rancher/k3s/agent/serving-kubelet.crt",
     "/var/lib/rancher/rke2/agent/client-kubelet.crt",
@@ -29,7 +30,7 @@ const ELSEWHERE: &[&str] = &[
     "/var/snap/microk8s/current/certs/kubelet.crt",
 ];
 
-/// What the kernel says of the machine, and of the file systems of a kubelet in `root_dir`.
+/// The kernel's figures of the machine, and the file systems of a kubelet in `root_dir`.
 pub fn read_vitals(root: &Root, root_dir: &Path) -> Vitals {
     let read = |path: &str| root.read_kernel(path).ok();
     let kinds = ["cpu", "io", "memory"];
@@ -49,7 +50,7 @@ pub fn read_vitals(root: &Root, root_dir: &Path) -> Vitals {
 }
 
 fn filesystems(root: &Root, root_dir: &Path) -> Vec<Filesystem> {
-    let paths = [root_dir, Path::new("/")].into_iter().chain(IMAGES.iter().map(Path::new));
+    let paths = [root_dir, Path::new("/")].into_iter().chain(IMAGE_DIRS.iter().map(Path::new));
     let space = |path: &Path| {
         let space = root.space(path).ok()?;
         Some(Filesystem {
@@ -64,11 +65,11 @@ fn filesystems(root: &Root, root_dir: &Path) -> Vec<Filesystem> {
     paths.filter_map(space).collect()
 }
 
-/// The kubelet's certificates by file, the `serving` one among them.
+/// The kubelet's certificates by file, including the `serving` one.
 pub fn certificates(root: &Root, root_dir: &Path, serving: Option<&Path>) -> BTreeMap<Text, Certificate> {
-    let own = OF_KUBELET.iter().map(|path| root_dir.join(path));
+    let own = KUBELET_CERTIFICATES.iter().map(|path| root_dir.join(path));
     let paths: BTreeSet<PathBuf> =
-        own.chain(ELSEWHERE.iter().map(PathBuf::from)).chain(serving.map(Path::to_owned)).collect();
+        own.chain(OTHER_CERTIFICATES.iter().map(PathBuf::from)).chain(serving.map(Path::to_owned)).collect();
     let read = |path: PathBuf| {
         let (begins, ends) = validity(&root.read(&path).ok()?).ok()?;
         let path = Text::from(path.display().to_string());
@@ -83,7 +84,7 @@ mod tests {
     use crate::observe::tests::{Temp, of_node};
 
     #[test]
-    fn what_is_there_is_told_and_what_is_not_is_absent() {
+    fn existing_figures_are_read_and_others_are_absent() {
         let temp = Temp::new();
         assert_eq!(read_vitals(&temp.root(), Path::new("/none")).filesystems.len(), 1);
         temp.write("proc/vmstat", "nr_free_pages 1\noom_kill 3\n");
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_that_this_runs_on() {
+    fn figures_of_this_machine() {
         let vitals = read_vitals(&Root::live(), Path::new("/none"));
         let (memory, cpu) = (vitals.memory.unwrap(), vitals.cpu.unwrap());
         assert!(0 < memory.available && memory.available <= memory.total, "{memory:?}");
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_read_and_keys_beside_them_are_not_kept() {
+    fn certificates_are_read_and_keys_in_the_same_file_are_not_kept() {
         let temp = Temp::new();
         temp.write("var/lib/kubelet/pki/kubelet-client-current.pem", of_node("system:node:a"));
         temp.write(

@@ -1,5 +1,4 @@
-//! Owns a node for tests: a model that is told things at a time of the test's own.
-//! It must not be used outside of tests.
+//! A node for tests: a model that receives facts at a time that the test sets.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use crate::model::{Model, Snapshot};
 use crate::observation::{ErrorKind, Fact, Observation, Sequencer, Source, SourceError, SourceState, Time};
 use crate::pipeline::{LocatedPod, PodLocator};
 
-/// A node whose sources say what a test lets them say.
+/// A node whose sources report what the test passes in.
 pub(crate) struct Node {
     model: Model,
     pub at: Time,
@@ -20,7 +19,7 @@ impl Node {
         Self { model: Model::default(), at, sequencers: BTreeMap::new() }
     }
 
-    pub fn say(&mut self, source: Source, fact: Fact) {
+    pub fn report(&mut self, source: Source, fact: Fact) {
         let sequencer = self.sequencers.entry(source).or_insert_with(|| Sequencer::new(source));
         let stamp = match fact {
             Fact::EpochBegin => sequencer.next_epoch(0, self.at),
@@ -32,19 +31,19 @@ impl Node {
     pub fn list(&mut self, source: Source, facts: Vec<Fact>) {
         let live = Fact::SourceState(SourceState::Live { since: self.at });
         let facts = [live, Fact::EpochBegin].into_iter().chain(facts).chain([Fact::EpochEnd]);
-        facts.for_each(|fact| self.say(source, fact));
+        facts.for_each(|fact| self.report(source, fact));
     }
 
-    pub fn lose(&mut self, source: Source) {
+    pub fn disconnect(&mut self, source: Source) {
         let error = SourceError { tried: "x".into(), kind: ErrorKind::Unreachable, fix: "".into() };
-        self.say(source, Fact::SourceState(SourceState::Retrying { at: None, error }));
+        self.report(source, Fact::SourceState(SourceState::Retrying { at: None, error }));
     }
 
     pub fn snapshot(&mut self) -> Snapshot {
         self.model.snapshot()
     }
 
-    pub fn placed(&mut self) -> LocatedPod {
+    pub fn located(&mut self) -> LocatedPod {
         PodLocator::default().locate_all(&self.model.snapshot(), self.at).remove(0)
     }
 }

@@ -12,7 +12,7 @@ fn check_damaged(bytes: Vec<u8>) {
     let original = original();
     let found = contents(&reader);
     assert!(found.iter().all(|f| original.contains(f)));
-    if reader.complete() {
+    if reader.is_complete() {
         assert_eq!((found, reader.header()), (original, &header()));
     }
 }
@@ -26,7 +26,7 @@ fn a_cut_at_every_length_keeps_every_whole_frame() {
         match open(bytes[..cut].to_vec()) {
             Err(_) => assert!(cut < ends[0], "{cut}"),
             Ok(reader) => {
-                assert!(!reader.complete(), "{cut}");
+                assert!(!reader.is_complete(), "{cut}");
                 assert!(damages(&reader).contains(&Damage::NoEnd), "{cut}");
                 assert_eq!(contents(&reader), original[..whole], "{cut}");
             }
@@ -40,7 +40,7 @@ fn every_byte_may_be_wrong() {
         for flip in [0x01, 0x80, 0xff] {
             let mut bytes = SMALL.0.clone();
             bytes[i] ^= flip;
-            assert!(open(bytes.clone()).map_or(true, |r| !r.complete()), "byte {i}");
+            assert!(open(bytes.clone()).map_or(true, |r| !r.is_complete()), "byte {i}");
             check_damaged(bytes);
         }
     }
@@ -123,16 +123,16 @@ fn noise(len: usize) -> Vec<u8> {
 #[test]
 fn frames_and_damage_longer_than_a_chunk() {
     let text: String = noise(200_000).iter().map(|b| char::from(b' ' + b % 64)).collect();
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
     let mut ends = vec![writer.bytes() as usize];
     for i in 0..3 {
-        writer.frame(at(i * 10), &text, &observations(i * 10, 4)).unwrap();
+        writer.write_frame(at(i * 10), &text, &observations(i * 10, 4)).unwrap();
         ends.push(writer.bytes() as usize);
     }
     assert!(ends[1] > 100_000, "{ends:?}");
     let bytes = writer.finish().unwrap();
     let whole = open(bytes.clone()).unwrap();
-    assert!(whole.complete());
+    assert!(whole.is_complete());
     // The lengths let the next frame's first bytes stand on both sides of a chunk's end.
     for len in (65_528..65_540).chain([200_000]) {
         let reader = open([&bytes[..ends[1]], &noise(len), &bytes[ends[1]..]].concat()).unwrap();
@@ -170,7 +170,7 @@ proptest! {
         garbage.extend(bytes[ends[0]..].iter().take(marks * 37));
         let (before, behind) = bytes.split_at(ends[between]);
         let reader = open([before, &garbage, behind].concat()).unwrap();
-        prop_assert!(!reader.complete());
+        prop_assert!(!reader.is_complete());
         prop_assert_eq!(contents(&reader), original());
     }
 
@@ -186,7 +186,7 @@ proptest! {
         let whole = (0..3).filter(is_left).map(|i| i as u64).collect::<Vec<_>>();
         match open(bytes) {
             Ok(reader) => {
-                prop_assert!(!reader.complete());
+                prop_assert!(!reader.is_complete());
                 prop_assert_eq!(numbers(&reader), whole);
             }
             Err(e) => prop_assert!(whole.is_empty() && from < ends[0], "{}", e),

@@ -3,28 +3,28 @@
 
 use super::*;
 
-fn lines(s: u64, count: u64) -> Lines {
-    let mut lines = Lines::default();
+fn lines(s: u64, count: u64) -> ObservationLines {
+    let mut lines = ObservationLines::default();
     observations(s, count).iter().for_each(|o| lines.push(o).unwrap());
     lines
 }
 
 /// Two states with three frames each; the second one is in pieces. Gives the ends of the frames too.
 fn groups() -> (Vec<u8>, Vec<usize>, String) {
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
     let mut ends = vec![writer.bytes() as usize];
-    let mut put = |writer: &mut Writer<Vec<u8>>, packed: Packed| {
-        writer.packed(&packed).unwrap();
+    let mut put = |writer: &mut RecordWriter<Vec<u8>>, packed: PackedFrame| {
+        writer.write_packed(&packed).unwrap();
         ends.push(writer.bytes() as usize);
     };
     let long = "\u{e9}\"".repeat(2500);
     for (i, state) in [serde_json::json!({"pods": 1}), serde_json::json!({ "pods": long })].into_iter().enumerate() {
         let s = 10 * i as u64;
-        for packed in Packed::cut(at(s), &state, &lines(s, 2), 10_000, 20_000).unwrap() {
+        for packed in PackedFrame::with_state_in(at(s), &state, &lines(s, 2), 10_000, 20_000).unwrap() {
             put(&mut writer, packed);
         }
         for more in [s + 2, s + 4] {
-            put(&mut writer, Packed::after(at(more), &lines(more, 2)).unwrap());
+            put(&mut writer, PackedFrame::without_state(at(more), &lines(more, 2)).unwrap());
         }
     }
     (writer.finish().unwrap(), ends, serde_json::json!({ "pods": long }).to_string())
@@ -34,7 +34,7 @@ fn groups() -> (Vec<u8>, Vec<usize>, String) {
 fn a_frame_goes_on_from_the_one_before_it() {
     let (bytes, ends, long) = groups();
     let reader = open(bytes.clone()).unwrap();
-    assert!(reader.complete(), "{:?}", reader.problems());
+    assert!(reader.is_complete(), "{:?}", reader.problems());
     let starts: Vec<u32> = reader.frames().iter().map(|f| f.start.back()).collect();
     assert_eq!(starts, [0, 1, 2, 0, 1, 2, 3, 4, 5], "three pieces, and the observations in their own frame");
     let state = reader.state(2).unwrap();
@@ -86,7 +86,7 @@ fn a_damaged_frame_costs_those_that_build_on_it() {
 #[test]
 fn a_state_that_is_too_long_is_refused() {
     let half = "x".repeat(500);
-    let cut = |limit| Packed::cut(at(0), &[&half, &half], &Lines::default(), 300, limit);
+    let cut = |limit| PackedFrame::with_state_in(at(0), &[&half, &half], &ObservationLines::default(), 300, limit);
     assert_eq!(cut(1007).unwrap().len(), 7);
     let error = cut(1006).unwrap_err();
     assert!(matches!(error, RecordError::TooLarge { what: "a state", .. }), "{error}");
@@ -95,7 +95,7 @@ fn a_state_that_is_too_long_is_refused() {
 /// A header may lie about everything but its checksums.
 #[test]
 fn a_frame_that_builds_on_nothing_is_left_out() {
-    let mut writer = Writer::create(Vec::new(), &header()).unwrap();
+    let mut writer = RecordWriter::create(Vec::new(), &header()).unwrap();
     for start in [
         FrameStart::Before { back: 1 },
         FrameStart::Before { back: u32::MAX },
@@ -103,9 +103,9 @@ fn a_frame_that_builds_on_nothing_is_left_out() {
         FrameStart::Piece { back: 7, last: true },
         FrameStart::State,
     ] {
-        let mut packed = Packed::after(at(0), &lines(0, 1)).unwrap();
+        let mut packed = PackedFrame::without_state(at(0), &lines(0, 1)).unwrap();
         packed.head.start = start;
-        writer.raw(&packed).unwrap();
+        writer.write_unchecked(&packed).unwrap();
     }
     let reader = open(writer.finish().unwrap()).unwrap();
     assert_eq!(numbers(&reader), [4]);

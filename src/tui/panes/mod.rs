@@ -151,3 +151,33 @@ impl Panes {
         PaneId::ALL.iter().for_each(|id| self.get_mut(*id).update(screen));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::RecordedSession;
+    use crate::time::TimeDelta;
+    use crate::tui::Options;
+    use crate::tui::widgets::scroll::Cursor;
+
+    #[test]
+    fn every_pane_can_be_drawn_at_every_size() {
+        let mut session = RecordedSession::demo().unwrap();
+        session.seek(session.span().0 + TimeDelta::seconds(225)).unwrap();
+        let mut screen = ScreenState::new(session.moment(), "demo");
+        let theme = Theme::new(true, false);
+        let sizes = (1..24).chain([40, 79, 80, 100, 159, 200]);
+        for (width, height) in sizes.flat_map(|w| [1, 2, 3, 4, 5, 13, 14, 15, 24, 60].map(|h| (w, h))) {
+            let mut panes = Panes { pods: pods::PodsPane::new(&Options::default()), ..Panes::default() };
+            panes.events.words = "warning".into();
+            panes.events.cursor = Cursor { index: usize::MAX, top: 0 };
+            panes.update(&mut screen);
+            let context = DrawContext { screen: &screen, mode: &InputMode::Keys, paused: false, theme: &theme };
+            for id in PaneId::ALL {
+                let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                let area = buffer.area;
+                assert!(panes.get_mut(*id).draw(&mut buffer, area, &context).page >= 1, "{id:?}");
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::observation::Time;
 use crate::pipeline::human_duration;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::plural;
 use crate::tui::widgets::sections::{bar, paragraph, title};
 use crate::tui::widgets::sparkline::sparkline;
 use crate::view::{KubeletView, SLOW_S, clock, milliseconds, quantile};

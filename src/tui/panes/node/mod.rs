@@ -76,29 +76,3 @@ impl Pane for NodePane {
         self.cursor.index = row;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::Session;
-    use crate::tui::{events, kubelet};
-    use crate::view::{Filter, Sort};
-
-    #[test]
-    fn every_pane_is_drawn_at_every_size() {
-        let mut session = Session::demo().unwrap();
-        session.seek(session.span().0 + crate::time::TimeDelta::seconds(225)).unwrap();
-        let screen = ScreenState::new(session.moment(), "demo", &Filter::default(), Sort::default());
-        let theme = Theme::new(true, false);
-        let sizes = (1..24).chain([40, 79, 80, 100, 159, 200]);
-        for (width, height) in sizes.flat_map(|w| [1, 2, 3, 4, 5, 13, 14, 15, 24, 60].map(|h| (w, h))) {
-            let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-            let area = buffer.area;
-            let view = draw(&mut buffer, area, &screen, &mut NodePane::default(), &theme);
-            assert!(view.page >= 1);
-            kubelet::draw(&mut buffer, area, &screen, &mut kubelet::KubeletPane::default(), &theme);
-            let mut pane = events::EventsPane { words: "warning".into(), cursor: Cursor { index: usize::MAX, top: 0 } };
-            events::draw(&mut buffer, area, &screen, &mut pane, &theme);
-        }
-    }
-}

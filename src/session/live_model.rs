@@ -1,5 +1,5 @@
-//! Owns the live model: what the sources say, folded as it comes, and written to a recording where one is wanted.
-//! It must not wait for a source: whoever draws decides how long a moment may take.
+//! The model of a live node: applies observations as they are received, and records them if requested. It never waits for a
+//! source longer than the caller allows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::recorder::{Recorded, Recorder};
+use super::recorder::{Recorder, RecordingTotals};
 use crate::diagnose::Rounds;
 use crate::model::{InitialList, Model, Snapshot};
 use crate::observation::{Observation, Source, SourceState, Time};
@@ -18,10 +18,10 @@ use crate::record::RecordError;
 use crate::runbook::Runbook;
 use crate::view::NodeView;
 
-/// Observations applied at most before a frame is due again.
+/// Most observations that are applied between two frames of the screen.
 const BATCH: usize = 4096;
 
-/// Wakes the thread that waits.
+/// Wakes the waiting thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -30,53 +30,54 @@ impl Wake for Unpark {
     }
 }
 
-/// A node that is being observed.
-pub struct Live {
+/// The model of a live node, and the channel that its sources write to.
+pub struct LiveModel {
     rx: Receiver<Observation>,
     model: Model,
     rounds: Rounds,
     expected: Vec<Source>,
     recorder: Option<Recorder>,
-    ended: bool,
+    /// No source is left.
+    is_closed: bool,
 }
 
-impl Live {
-    /// Folds what comes out of `rx`. `expected` are the sources that were started.
+impl LiveModel {
+    /// Applies the observations that are received from `rx`. `expected` are the sources that were started.
     pub fn new(rx: Receiver<Observation>, expected: Vec<Source>) -> Self {
         let (model, rounds) = (Model::default(), Rounds::default());
-        Self { rx, model, rounds, expected, recorder: None, ended: false }
+        Self { rx, model, rounds, expected, recorder: None, is_closed: false }
     }
 
-    /// The node is called so, whatever sources say.
+    /// Sets the name of the node, whatever the sources report.
     pub fn set_node_name(&mut self, name: &str) {
         self.model.set_node_name(name.into());
     }
 
-    /// Diagnoses with this runbook from now on, where there is one besides the embedded one.
+    /// Sets the runbook of the diagnosis; None for the embedded one.
     pub fn diagnose_with(&mut self, own: Option<Arc<Runbook>>) {
         self.rounds = own.map_or_else(Rounds::default, Rounds::with);
     }
 
-    /// Writes all that is observed from now on.
-    pub fn record(&mut self, recorder: Recorder) {
+    /// Records every further observation.
+    pub fn record_to(&mut self, recorder: Recorder) {
         self.recorder = Some(recorder);
     }
 
-    /// Takes in what has come. True when anything has.
+    /// Applies the observations that have been received. True if there were any.
     ///
     /// # Errors
     /// When the recording cannot be written.
-    pub fn pass(&mut self) -> Result<bool, RecordError> {
+    pub fn apply_received(&mut self) -> Result<bool, RecordError> {
         let mut changed = false;
         for _ in 0..BATCH {
             match self.rx.try_recv() {
                 Ok(observation) => {
-                    self.take(observation)?;
+                    self.apply(observation)?;
                     changed = true;
                 }
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    self.ended = true;
+                    self.is_closed = true;
                     break;
                 }
             }
@@ -87,8 +88,8 @@ impl Live {
         Ok(changed)
     }
 
-    /// Waits until something comes, at most for `limit`, and takes it in. Who unparks this thread ends the wait. True when
-    /// anything has come.
+    /// Waits at most `limit` for an observation, or until this thread is unparked, and applies what was received. True if an
+    /// observation was applied.
     ///
     /// # Errors
     /// When the recording cannot be written.
@@ -96,50 +97,50 @@ impl Live {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         match self.rx.poll_recv(&mut Context::from_waker(&waker)) {
             Poll::Ready(Some(observation)) => {
-                self.take(observation)?;
-                self.pass()?;
+                self.apply(observation)?;
+                self.apply_received()?;
                 return Ok(true);
             }
-            Poll::Ready(None) => self.ended = true,
+            Poll::Ready(None) => self.is_closed = true,
             Poll::Pending => {}
         }
         thread::park_timeout(limit);
-        self.pass()
+        self.apply_received()
     }
 
-    fn take(&mut self, observation: Observation) -> Result<(), RecordError> {
+    fn apply(&mut self, observation: Observation) -> Result<(), RecordError> {
         if let Some(recorder) = &mut self.recorder {
-            recorder.observe(&self.model, &observation)?;
+            recorder.add(&self.model, &observation)?;
         }
         self.model.apply(observation);
         Ok(())
     }
 
-    /// Takes in what comes until every source has answered or given up, at most for `limit`. False when some have not.
+    /// Applies observations until every source has responded or failed, at most for `limit`. False if some have not.
     ///
     /// # Errors
     /// When the recording cannot be written.
-    pub fn settle(&mut self, limit: Duration) -> Result<bool, RecordError> {
-        let begin = Instant::now();
-        while begin.elapsed() < limit && !self.ended {
-            self.pass()?;
-            if self.is_settled() {
+    pub fn wait_for_sources(&mut self, limit: Duration) -> Result<bool, RecordError> {
+        let started = Instant::now();
+        while started.elapsed() < limit && !self.is_closed {
+            self.apply_received()?;
+            if self.is_complete() {
                 return Ok(true);
             }
-            self.wait(limit.saturating_sub(begin.elapsed()))?;
+            self.wait(limit.saturating_sub(started.elapsed()))?;
         }
-        self.pass()?;
-        Ok(self.ended || self.is_settled())
+        self.apply_received()?;
+        Ok(self.is_closed || self.is_complete())
     }
 
-    /// The sources that are still waited for, and how far they are.
-    pub fn awaited(&self) -> BTreeMap<Source, InitialList> {
+    /// The sources whose first list is not complete, with its progress.
+    pub fn pending_sources(&self) -> BTreeMap<Source, InitialList> {
         self.model.initial_lists()
     }
 
-    /// Every source that was started has told all that it had to tell at first, or has said why not. A list that is still
-    /// coming in would be shown as pods without events, or as a node without half of its pods.
-    fn is_settled(&self) -> bool {
+    /// True when each started source has completed its first list or has failed. An incomplete list would show pods without
+    /// events, or a node without half of its pods.
+    fn is_complete(&self) -> bool {
         let sources = self.model.sources();
         self.expected.iter().all(|source| {
             sources.get(source).is_some_and(|facts| match facts.state {
@@ -150,17 +151,17 @@ impl Live {
         })
     }
 
-    /// The node as it is known at `now`.
+    /// The node at `now`.
     pub fn moment(&mut self, now: Time) -> NodeView {
         let snapshot: Snapshot = self.model.snapshot();
         NodeView::new(snapshot, &mut self.rounds, now)
     }
 
-    /// Ends the recording, if there is one.
+    /// Finishes the recording, if there is one.
     ///
     /// # Errors
     /// When the recording cannot be written.
-    pub fn finish(self) -> Result<Option<Recorded>, RecordError> {
+    pub fn finish(self) -> Result<Option<RecordingTotals>, RecordError> {
         self.recorder.map(Recorder::finish).transpose()
     }
 }
@@ -171,21 +172,21 @@ mod tests {
     use crate::observation::{Fact, Sequencer};
 
     #[test]
-    fn a_list_that_is_still_coming_in_is_waited_for() {
+    fn a_first_list_is_awaited_until_it_is_complete() {
         let at = Time::from_timestamp(1_790_000_000, 0).unwrap();
         let (tx, rx) = tokio::sync::mpsc::channel(16);
-        let mut live = Live::new(rx, vec![Source::ApiEvents]);
+        let mut live = LiveModel::new(rx, vec![Source::ApiEvents]);
         let mut seq = Sequencer::new(Source::ApiEvents);
-        let mut say = |fact, epoch: bool| {
+        let mut send = |fact, epoch: bool| {
             let stamp = if epoch { seq.next_epoch(0, at) } else { seq.stamp(0, at) };
             tx.try_send(Observation { stamp, fact }).unwrap();
         };
-        say(Fact::SourceState(SourceState::Live { since: at }), false);
-        say(Fact::EpochBegin, true);
-        live.pass().unwrap();
-        assert!(!live.is_settled(), "the list has only begun");
-        say(Fact::EpochEnd, false);
-        live.pass().unwrap();
-        assert!(live.is_settled());
+        send(Fact::SourceState(SourceState::Live { since: at }), false);
+        send(Fact::EpochBegin, true);
+        live.apply_received().unwrap();
+        assert!(!live.is_complete(), "the list is not complete");
+        send(Fact::EpochEnd, false);
+        live.apply_received().unwrap();
+        assert!(live.is_complete());
     }
 }
