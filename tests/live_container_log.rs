@@ -82,9 +82,9 @@ impl Seen {
         let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text.to_string());
         for news in log.take() {
             match news {
-                LogUpdate::Opened { origin, .. } => self.place = Some(place),
+                LogUpdate::Opened { place, .. } => self.place = Some(place),
                 LogUpdate::Lines(lines) => self.lines.extend(texts(lines)),
-                LogUpdate::Older { lines, remaining } => {
+                LogUpdate::Older { lines, rest } => {
                     self.older.extend(texts(lines));
                     self.said.push(format!("older, rest: {rest:?}"));
                 }

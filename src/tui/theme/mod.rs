@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn roles_differ_in_every_theme_and_names_are_read() {
         let roles = [Role::Error, Role::Warning, Role::Ok, Role::Active];
-        for look in ColorScheme::ALL {
-            assert_eq!(ColorScheme::parse(look.name()), Ok(scheme));
+        for scheme in ColorScheme::ALL {
+            assert_eq!(ColorScheme::parse(scheme.name()), Ok(scheme));
             let theme = Theme::new(true, false).with(scheme);
             for (i, role) in roles.iter().enumerate() {
-                assert!(roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)), "{look:?} {role:?}");
+                assert!(roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)), "{scheme:?} {role:?}");
             }
             let plain = Theme::new(false, false).with(scheme);
             assert!(roles.iter().all(|role| plain.style(*role).fg.is_none()));
