@@ -82,11 +82,11 @@ impl Seen {
         let texts = |lines: Vec<LogLine>| lines.into_iter().map(|l| l.text.to_string());
         for news in log.take() {
             match news {
-                LogUpdate::Opened { place, .. } => self.place = Some(place),
+                LogUpdate::Opened { origin, .. } => self.place = Some(origin),
                 LogUpdate::Lines(lines) => self.lines.extend(texts(lines)),
-                LogUpdate::Older { lines, rest } => {
+                LogUpdate::Older { lines, remaining } => {
                     self.older.extend(texts(lines));
-                    self.said.push(format!("older, rest: {rest:?}"));
+                    self.said.push(format!("older, remaining: {remaining:?}"));
                 }
                 LogUpdate::Restarted { restart, .. } => self.said.push(format!("restarted {restart:?}")),
                 LogUpdate::Notice(text) => self.said.push(text.to_string()),
@@ -135,7 +135,7 @@ async fn files_come_first_and_are_followed() {
     let (log, mut seen) = (reader.open(request(Instance::Previous)), Seen::default());
     seen.until(&log, "the run before", |s| s.lines == ["one", "two"]).await;
     log.older();
-    seen.until(&log, "that there is no more", |s| s.said == ["older, rest: None"]).await;
+    seen.until(&log, "that there is no more", |s| s.said == ["older, remaining: None"]).await;
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn the_api_server_serves_what_files_do_not() {
     fake.state().logs.get_mut(LOG).unwrap().push_str(&served(2499, "what came later"));
     seen.until(&log, "what is followed", |s| s.lines.last().is_some_and(|l| l == "what came later")).await;
     log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, rest: None"]).await;
+    seen.until(&log, "older lines", |s| s.said == ["older, remaining: None"]).await;
     assert_eq!((seen.older.len(), seen.older[499].as_str()), (500, "line 499"));
     // The stream ends, as when the container does; what comes within the same second is told once.
     let all = fake.state().logs.remove(LOG).unwrap();
@@ -211,7 +211,7 @@ async fn of_a_long_log_a_server_gives_the_end_and_it_is_told_that_there_is_more(
     let (log, mut seen) = (reader.open(LogRequest { follow: false, ..request(Instance::Current) }), Seen::default());
     seen.until(&log, "the last lines", |s| s.ends == [2000]).await;
     log.older();
-    seen.until(&log, "older lines", |s| s.said == ["older, rest: LeftOut"]).await;
+    seen.until(&log, "older lines", |s| s.said == ["older, remaining: Omitted"]).await;
     assert_eq!((seen.older.len(), seen.older[0].as_str(), seen.older[7999].as_str()), (8000, "line 2000", "line 9999"));
 }
 
@@ -254,7 +254,7 @@ async fn the_kubelet_serves_what_the_api_server_does_not() {
     let node = Node::new("kubelet");
     let (fake, client) = trusted().await;
     let first = served(0, "one") + &served(1, "two");
-    // SubjectName again, it serves what it has since: the last second once more, and what came.
+    // Asked again, it serves what it has since: the last second once more, and what came.
     fake.replies(PAGE, [Reply::Page(first.into()), Reply::Page((served(1, "two") + &served(2, "three")).into())]);
     let reader = node.reader(Err("no credential".into()), Ok(client));
     let (log, mut seen) = (reader.open(request(Instance::Current)), Seen::default());
@@ -282,7 +282,7 @@ async fn what_the_kubelet_refuses_or_does_not_answer_is_said() {
             ),
             "previous terminated container",
         ),
-        (Reply::Hang, "no complete response within"),
+        (Reply::Hang, "no whole answer within"),
     ] {
         fake.replies(PAGE, [reply]);
         let quick = client.clone().with_deadline(Duration::from_millis(300));
