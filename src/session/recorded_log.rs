@@ -70,7 +70,7 @@ mod tests {
     fn say(node: &mut Node, container: &str, line: &str) {
         let what = LogKind::Output { container: container.into(), line: line.into() };
         let entry = LogEntry { at: node.at, severe: false, pod: "n/p".into(), uid: "u".into(), what };
-        node.say(Source::ContainerLog, Fact::Log(Box::new(entry)));
+        node.report(Source::ContainerLog, Fact::Log(Box::new(entry)));
     }
 
     fn look(log: &mut RecordedLog, node: &mut Node) -> Vec<LogUpdate> {
