@@ -1,4 +1,4 @@
-//! The manual page is what the flags and the keys say: `KPODTRACE_BLESS=1 cargo test --test manual` writes it again.
+//! The manual page, generated from flags and keys. `KPODTRACE_BLESS=1 cargo test --test manual` writes it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
@@ -13,58 +13,55 @@ use kpodtrace::tui::{Keymap, key_sections};
 const PAGE: &str = "docs/kpodtrace.1";
 
 const DESCRIPTION: &[&str] = &[
-    "For the one who has just logged in to a sick node. On a node, as root, everything is found by itself: node name, \
-     runtime socket, credential, kubelet, logs. Each source is optional; what one lacks is said where it is missed, and \
-     kpodtrace doctor says how to mend it.",
-    "Nothing is written, on the node or through any API: list, watch, get and status calls only. With --from the same \
-     is told of a recording, of a folder of captured files or of what kubectl printed.",
-    "Without a command it is a screen; see KEYS. Each command prints once what a pane of the screen shows, as text or \
-     with -o json as a document whose fields docs/json.md tells of.",
+    "For the on-call engineer who has just logged in to an unhealthy node. On a node, as root, node name, runtime socket, \
+     credential, kubelet and logs are discovered automatically. Every source is optional; missing data is marked as \
+     such, and kpodtrace doctor explains how to fix it.",
+    "Read-only: kpodtrace uses only list, watch, get and status calls. --from shows the same for a recording, for a \
+     folder of captured files or for kubectl output.",
+    "Without a command it opens a screen; see KEYS. Each command prints the content of a pane once, as text or, with -o \
+     json, as a document whose fields are documented in docs/json.md.",
 ];
 
 const FILES: &[(&str, &str)] = &[
     (
         "$XDG_CONFIG_HOME/kpodtrace/config.toml, else ~/.config/kpodtrace/config.toml",
-        "How the screen begins and looks, and the keys; goes before the next one. kpodtrace config prints what is in \
-         effect, in this form.",
+        "Options of the screen and keys of the user; overrides the system file. kpodtrace config prints the effective \
+         configuration in this format.",
     ),
-    ("/etc/kpodtrace/config.toml", "The same for everybody on the node."),
+    ("/etc/kpodtrace/config.toml", "The system file, for all users of the node."),
     (
         "/etc/kpodtrace/runbook.d/*.toml",
-        "A team's own causes and rules. When one is wrong the folder is left out, with a note; kpodtrace runbook check \
-         says why.",
+        "Causes and rules of a team. An invalid file disables the whole folder, with a note; kpodtrace runbook check \
+         reports the error.",
     ),
-    (
-        "~/.kube/config",
-        "A credential for the API server, when nothing nearer is found: kpodtrace doctor tells the order.",
-    ),
+    ("~/.kube/config", "Credential for the API server, if no other is found; kpodtrace doctor shows the order."),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "KUBECONFIG",
-        "Credential for the API server and the kubelet, before the node's own; --kubeconfig goes before it.",
+        "Credential for the API server and the kubelet; overrides that of the node. --kubeconfig overrides it.",
     ),
-    ("CONTAINER_RUNTIME_ENDPOINT", "Socket of the container runtime; --runtime-endpoint goes before it."),
+    ("CONTAINER_RUNTIME_ENDPOINT", "Socket of the container runtime. --runtime-endpoint overrides it."),
     (
         "HTTPS_PROXY, NO_PROXY",
-        "The proxy to the API server, and who is asked without one; also in small letters. A proxy of the kubeconfig \
-         goes before them.",
+        "Proxy to the API server, and hosts that need none; also in lower case. A proxy in the kubeconfig overrides \
+         them.",
     ),
     (
         "KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT",
-        "Set in a pod: where the API server is, for the service account's credential.",
+        "In a pod: address of the API server, for the credential of the service account.",
     ),
-    ("XDG_CONFIG_HOME, HOME", "Where the user's configuration is; HOME also for ~/.kube/config."),
-    ("NO_COLOR", "When it is set and not empty: no colours."),
+    ("XDG_CONFIG_HOME, HOME", "Folder of the user configuration; HOME also for ~/.kube/config."),
+    ("NO_COLOR", "A non-empty value disables colors."),
     (
         "LC_ALL, LC_CTYPE, LANG",
-        "The first that is set says whether the terminal shows UTF-8; if not, ASCII alone is drawn.",
+        "The first that is set decides whether the terminal uses UTF-8; otherwise the screen uses ASCII only.",
     ),
-    ("TERM", "With dumb there is no screen."),
+    ("TERM", "The value dumb disables the screen."),
 ];
 
-/// In ASCII alone, whatever the reader's preprocessor takes the input for.
+/// ASCII only, whatever encoding the preprocessor of the reader assumes.
 fn end(roff: Roff) -> String {
     let spelled = |c: char| if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", u32::from(c)) };
     roff.to_roff().chars().map(spelled).collect()
@@ -80,7 +77,7 @@ fn item(roff: &mut Roff, head: Vec<Inline>, text: &str) {
     roff.control("TP", []).text(head).text([roman(text)]);
 }
 
-/// The lines after "Examples:", as they are; other blocks as paragraphs.
+/// The lines after "Examples:" unchanged; other blocks as paragraphs.
 fn after_help(roff: &mut Roff, text: &str) {
     for block in text.split("\n\n") {
         roff.control("PP", []);
@@ -90,7 +87,7 @@ fn after_help(roff: &mut Roff, text: &str) {
                 examples.lines().for_each(|line| _ = roff.text([roman(line.trim_start())]));
                 roff.control("EE", []);
             }
-            // A sentence that begins a line there begins one here.
+            // Keep sentences that start a line.
             None => block.lines().for_each(|line| {
                 roff.text([roman(line)]);
                 if line.ends_with('.') {
@@ -101,7 +98,7 @@ fn after_help(roff: &mut Roff, text: &str) {
     }
 }
 
-/// What clap_mangen makes of one section, without or with lesser headings.
+/// A section of clap_mangen.
 fn rendered(render: impl Fn(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut bytes = Vec::new();
     render(&mut bytes).unwrap();
@@ -130,8 +127,8 @@ fn command(command: &clap::Command, before: &str) -> String {
 fn keys() -> String {
     let mut roff = section("KEYS");
     roff.text([roman(
-        "Of each the keys, what they do, and the name of the action: what : takes, and what the configuration binds to \
-         other keys. The mouse: the wheel scrolls, a click selects a row, sorts by a heading or goes to a tab, a \
+        "Keys, what they do, and the action: the name of a command after :, and the name to bind other keys in the \
+         configuration. Mouse: the wheel scrolls; a click selects a row, sorts by a column heading or opens a tab; a \
          double click opens.",
     )]);
     for section in key_sections(&Keymap::default()) {
@@ -164,7 +161,7 @@ fn page() -> String {
     let mut description = section("DESCRIPTION");
     DESCRIPTION.iter().for_each(|text| _ = description.control("PP", []).text([roman(*text)]));
     let options = rendered(|w| man.render_options_section(w));
-    // One OPTIONS; the groups of its flags are below it, and in small letters as in --help.
+    // One OPTIONS section; groups of flags are subsections, in lower case as in --help.
     let lesser = |line: &str| match line.strip_prefix(".SH ").filter(|title| *title != "OPTIONS") {
         Some(title) => format!(".SS {}\n", title.replacen(&title[2..], &title[2..].to_lowercase(), 1)),
         None => format!("{line}\n"),
@@ -172,9 +169,8 @@ fn page() -> String {
     let options: String = options.lines().map(lesser).collect();
 
     let mut commands = section("COMMANDS");
-    commands.text([roman(
-        "The flags --from, --at, --runbook and those below \"Observing this node\" may stand behind any command.",
-    )]);
+    commands
+        .text([roman("--from, --at, --runbook and the flags below \"Observing this node\" may follow any command.")]);
     let each = definition.get_subcommands().map(|one| command(one, "kpodtrace"));
 
     let mut exit = section("EXIT STATUS");
@@ -182,7 +178,7 @@ fn page() -> String {
         let (number, words) = code.split_once(' ').unwrap();
         item(&mut exit, vec![bold(number)], words);
     }
-    exit.control("PP", []).text([roman("doctor, events, explain, pleg and runbook say above what theirs mean.")]);
+    exit.control("PP", []).text([roman("For doctor, events, explain, pleg and runbook see the command.")]);
     let mut shown = section("EXAMPLES");
     after_help(&mut shown, examples);
 
@@ -215,7 +211,7 @@ fn the_manual_page_is_the_flags_and_the_keys() {
     );
 }
 
-/// What the page says of variables and files is written by hand: each must be in the program.
+/// Variables and files of the page are written by hand: each must occur in the program.
 #[test]
 fn the_manual_page_names_no_variable_that_is_not_read() {
     fn sources(dir: &Path, out: &mut String) {

@@ -1,5 +1,5 @@
-//! The screens as text: moments of the embedded recording, drawn at two sizes, equal to the files in `snapshots/`.
-//! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files anew; read the difference before committing it.
+//! The screens as text: the demo recording at several times and sizes must equal the files in `snapshots/`.
+//! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files; review the difference before committing it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -86,7 +86,7 @@ fn the_incident() {
     }
 }
 
-/// As the issue asks for: what fits a small terminal, a usual one, a large one.
+/// A small, a usual and a large terminal.
 const PANES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 #[test]
@@ -105,7 +105,7 @@ fn the_panes_of_kubelet_node_and_events() {
 }
 
 #[test]
-fn the_node_with_all_that_its_machine_tells() {
+fn the_node_with_all_host_metrics() {
     let filesystem = |path: &str, id: u64, left_gib: u64| serde_json::json!({"path": path, "id": id, "size": 100u64 << 30, "available": left_gib << 30, "inodes": 6_000_000, "inodes_free": 5_100_000});
     let pods = common::moment_of(&common::capture("v2-qos"));
     let uses = |name: &str, mib: u64| {
@@ -161,7 +161,7 @@ fn the_node_with_all_that_its_machine_tells() {
         let mut app = app(Theme::new(true, false));
         app.show(moment.clone(), "live");
         press(&mut app, "4");
-        check(&format!("node-told-{width}x{height}"), &text(&app.draw(width, height)));
+        check(&format!("node-metrics-{width}x{height}"), &text(&app.draw(width, height)));
     }
 }
 
@@ -175,13 +175,13 @@ fn the_runbook() {
         press(&mut app, "/pull secret\n");
         check(&format!("runbook-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1b");
-        // The pod of a registry that wants a credential.
+        // The pod of a registry that requires a credential.
         press(&mut app, "/401/private\n\nr");
         check(&format!("runbook-entry-{width}x{height}"), &text(&app.draw(width, height)));
     }
 }
 
-/// A log as its files tell it, for the pod that crashes.
+/// The log of the crashing pod.
 fn with_log(app: &mut App) {
     press(app, "/crashloop-exit1/exit1\nL");
     let at = |second: i64| Time::from_timestamp(1_796_000_000 + second, 0);

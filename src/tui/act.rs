@@ -7,7 +7,7 @@ use crate::tui::app::App;
 use crate::tui::input::{InputMode, LoopAction};
 use crate::tui::keys::{Action, KeyPress};
 use crate::tui::pane_table::PaneId;
-use crate::tui::panes::Outcome;
+use crate::tui::panes::PaneOutcome;
 use crate::tui::terminal::clipboard;
 
 /// Longest filter or command, characters.
@@ -74,7 +74,7 @@ impl App {
             Action::Last => self.move_to(usize::MAX),
             // Without an own way back a pane returns to the table.
             Action::Back => {
-                if let Outcome::Unhandled = self.delegate(action) {
+                if let PaneOutcome::Unhandled = self.delegate(action) {
                     self.pane = PaneId::Pods;
                 }
             }
@@ -98,27 +98,27 @@ impl App {
     }
 
     /// Lets the open pane carry out an action; returns `Unhandled` if it has none of that kind, else `Done`.
-    fn delegate(&mut self, action: Action) -> Outcome {
+    fn delegate(&mut self, action: Action) -> PaneOutcome {
         match self.panes.get_mut(self.pane).act(action, self.screen.as_mut()) {
-            Outcome::Unhandled => Outcome::Unhandled,
+            PaneOutcome::Unhandled => PaneOutcome::Unhandled,
             outcome => {
                 self.finish(outcome);
-                Outcome::Done
+                PaneOutcome::Done
             }
         }
     }
 
     /// Does what a pane left to be done.
-    pub(super) fn finish(&mut self, outcome: Outcome) {
+    pub(super) fn finish(&mut self, outcome: PaneOutcome) {
         match outcome {
-            Outcome::Done | Outcome::Unhandled => {}
-            Outcome::Open(pane) => self.go(pane),
-            Outcome::Return(pane) => {
+            PaneOutcome::Done | PaneOutcome::Unhandled => {}
+            PaneOutcome::Open(pane) => self.go(pane),
+            PaneOutcome::Return(pane) => {
                 self.close_log();
                 self.pane = pane;
             }
-            Outcome::Log(command) => self.log_commands.push(command),
-            Outcome::Message(text, is_error) => self.show_message(text, is_error),
+            PaneOutcome::Log(command) => self.log_commands.push(command),
+            PaneOutcome::Message(text, is_error) => self.show_message(text, is_error),
         }
     }
 

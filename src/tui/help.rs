@@ -74,17 +74,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_the_pane_is_told_once() {
+    fn every_key_of_the_pane_is_listed_once() {
         for place in Context::all().filter(|c| !c.is_typing() && *c != Context::Help) {
             let lines = lines(&Keymap::default(), place, &Theme::new(false, false));
             assert!(lines.iter().all(|l| l.width() <= 80), "{lines:?}");
-            // What holds while one types is told below.
+            // The keys of the input lines follow below.
             let text = lines.iter().map(ToString::to_string).take_while(|l| !l.starts_with("FILTER INPUT"));
             let text: Vec<String> = text.collect();
             for (binding, keys) in Keymap::default().bindings(place) {
                 let keys: Vec<String> = keys.iter().map(|k| k.name()).collect();
-                let told = format!("  {}{}", fit(&keys.join(" "), 24), binding.long);
-                let found = text.iter().filter(|l| **l == told).count();
+                let row = format!("  {}{}", fit(&keys.join(" "), 24), binding.long);
+                let found = text.iter().filter(|l| **l == row).count();
                 assert_eq!(found, 1, "{binding:?}");
             }
         }

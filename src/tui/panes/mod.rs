@@ -33,14 +33,14 @@ pub struct DrawContext<'a> {
 
 /// What remains to be done after a pane handled an action.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum PaneOutcome {
     /// Nothing.
     Done,
     /// The action is not one of this pane.
     Unhandled,
     /// Open another pane.
     Open(PaneId),
-    /// Close this pane and show another one as it was.
+    /// Close this pane and return to another one, with its state unchanged.
     Return(PaneId),
     /// Send a command to the log reader.
     Log(LogCommand),
@@ -48,9 +48,9 @@ pub enum Outcome {
     Message(&'static str, bool),
 }
 
-impl From<Option<LogCommand>> for Outcome {
+impl From<Option<LogCommand>> for PaneOutcome {
     fn from(command: Option<LogCommand>) -> Self {
-        command.map_or(Outcome::Done, Outcome::Log)
+        command.map_or(PaneOutcome::Done, PaneOutcome::Log)
     }
 }
 
@@ -71,8 +71,8 @@ pub trait Pane {
     fn update(&mut self, _screen: &mut ScreenState) {}
 
     /// Carries out an action.
-    fn act(&mut self, _action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
-        Outcome::Unhandled
+    fn act(&mut self, _action: Action, _screen: Option<&mut ScreenState>) -> PaneOutcome {
+        PaneOutcome::Unhandled
     }
 
     /// The filter or search term; empty where a pane has none.
@@ -95,18 +95,18 @@ pub trait Pane {
     fn select(&mut self, row: usize, screen: &ScreenState);
 
     /// Moves to a row; `usize::MAX` is the end.
-    fn move_to(&mut self, row: usize, screen: &ScreenState) -> Outcome {
+    fn move_to(&mut self, row: usize, screen: &ScreenState) -> PaneOutcome {
         self.select(row, screen);
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     /// Moves `step` rows down.
-    fn move_by(&mut self, step: isize, screen: &ScreenState) -> Outcome {
+    fn move_by(&mut self, step: isize, screen: &ScreenState) -> PaneOutcome {
         self.move_to(self.position().saturating_add_signed(step), screen)
     }
 
     /// Moves one page of `rows` rows down or up.
-    fn page_by(&mut self, down: bool, rows: usize, screen: &ScreenState) -> Outcome {
+    fn page_by(&mut self, down: bool, rows: usize, screen: &ScreenState) -> PaneOutcome {
         self.move_by(if down { rows as isize } else { -(rows as isize) }, screen)
     }
 

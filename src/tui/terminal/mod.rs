@@ -98,7 +98,7 @@ pub fn restore() {
     }
 }
 
-/// Restores before a panic of this thread is told. One of another thread would be written across the screen: it is kept.
+/// Restores the terminal before a panic of this thread is printed. A panic of another thread is printed later.
 fn hook() -> DeferredPanics {
     let panics = DeferredPanics::default();
     let (kept, screen, before) = (panics.clone(), thread::current().id(), panic::take_hook());

@@ -267,7 +267,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is written over whatever: the screen is the one that the last frame alone makes.
+        /// After any frames the screen equals the last frame drawn alone.
         #[test]
         fn many_frames_make_the_screen_of_the_last(
             wide in proptest::bool::ANY,
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// What stands on half of a wide character takes it away, as in a terminal.
+    /// A character on half of a wide one replaces it, like in a terminal.
     fn whole_characters(buffer: &mut Buffer) {
         for (x, y) in (0..12).flat_map(|y| (0..40).map(move |x| (x, y))) {
             if buffer[(x, y)].cell_width() > 1 && (x == 39 || buffer[(x + 1, y)].symbol() != " ") {

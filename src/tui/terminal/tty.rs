@@ -1,4 +1,4 @@
-//! Writes to the terminal with a time limit, through a non-blocking file descriptor of its own.
+//! Writes to the terminal with a time limit, through its own non-blocking file descriptor.
 
 use std::fs;
 use std::io::stdout;
@@ -59,7 +59,7 @@ pub fn write_within(bytes: &[u8], limit: Duration) -> Result<(), Unwritten> {
 pub fn make_room() {
     let stdout = stdout();
     let terminal = terminal(&stdout);
-    // On failure the terminal stays as it was.
+    // On failure the terminal is unchanged.
     _ = tcflow(terminal, Action::OOn);
     _ = tcflush(terminal, QueueSelector::OFlush);
 }

@@ -51,7 +51,7 @@ pub fn start(loop_: &SyncSender<LoopEvent>, ended: &Arc<AtomicBool>) -> io::Resu
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
         for signal in signals.forever() {
-            told_of(signal, &to, &end);
+            handle_signal(signal, &to, &end);
         }
     })?;
     let (to, end) = (loop_.clone(), ended.clone());
@@ -82,7 +82,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(work).map(|_| ())
 }
 
-fn told_of(signal: i32, to: &SyncSender<LoopEvent>, ended: &Arc<AtomicBool>) {
+fn handle_signal(signal: i32, to: &SyncSender<LoopEvent>, ended: &Arc<AtomicBool>) {
     if ended.load(Ordering::Acquire) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;

@@ -50,7 +50,7 @@ fn words_fields_and_not() {
 }
 
 #[test]
-fn a_field_that_there_is_not_is_said_and_hides_nothing() {
+fn an_unknown_filter_field_is_reported_and_hides_nothing() {
     let mut app = shop();
     keys(&mut app, "/nod:x");
     assert_eq!(names(&app).len(), 4);
@@ -88,7 +88,7 @@ fn any_column_sorts_both_ways_with_an_arrow() {
         );
     }
     app.panes.pods.sort = Sort { by: Some(Column::Restarts), reversed: false };
-    assert!(shows(&app.draw(80, 24), "by restarts"), "a column that is not in sight is said");
+    assert!(shows(&app.draw(80, 24), "by restarts"), "a hidden sort column is named");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_selection_follows_its_pod_through_another_order() {
 }
 
 #[test]
-fn columns_are_those_that_were_asked_for() {
+fn the_configured_columns_are_visible() {
     let options = Options { columns: vec![Column::Why, Column::Name], ..Options::default() };
     let mut app = App::new(Theme::new(true, false), &options);
     let mut node = Node::new();
@@ -114,7 +114,7 @@ fn columns_are_those_that_were_asked_for() {
 }
 
 #[test]
-fn a_name_a_command_or_a_line_is_copied_and_said() {
+fn a_name_a_command_or_a_line_is_copied_and_reported() {
     let mut app = shop();
     keys(&mut app, "jy");
     assert!(shows(&app.draw(80, 24), "copied: shop/web-1"));
@@ -140,7 +140,7 @@ fn a_name_a_command_or_a_line_is_copied_and_said() {
         (app.take_copied(), shows(&frame, "▸"))
     };
     assert_eq!(copied(&mut app, "y").0.as_ref(), commands.first());
-    assert_eq!(copied(&mut app, "]y"), (commands.get(1).cloned(), true), "what was chosen is in sight");
+    assert_eq!(copied(&mut app, "]y"), (commands.get(1).cloned(), true), "the selected command is visible");
     assert_eq!(copied(&mut app, "ry").0.as_ref(), commands.first(), "the entry has the same commands");
     key(&mut app, KeyCode::Esc);
     assert_eq!(copied(&mut app, "1ry").0, app.panes.runbook.selected().map(|e| e.id.to_string()));
@@ -175,5 +175,5 @@ fn another_key_does_what_it_was_bound_to_and_is_shown() {
     app.event(&Event::Key(KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL)));
     assert!(app.paused && shows(&app.draw(160, 24), "Ctrl-P pause"));
     keys(&mut app, "?");
-    assert!(shows(&app.draw(80, 60), "  Ctrl-P                  hold the screen still"));
+    assert!(shows(&app.draw(80, 60), "  Ctrl-P                  pause / resume"));
 }

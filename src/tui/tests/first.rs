@@ -9,7 +9,7 @@ fn drawn(node: &mut Node) -> String {
 }
 
 #[test]
-fn an_empty_table_says_what_is_waited_for() {
+fn an_empty_table_lists_pending_sources() {
     let mut node = Node::new();
     assert!(drawn(&mut node).contains("no source has answered"));
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Connecting));

@@ -188,7 +188,7 @@ fn the_selection_follows_the_pod_and_else_the_top() {
 }
 
 #[test]
-fn a_filter_narrows_at_once_and_says_when_nothing_is_left() {
+fn a_filter_applies_at_once_and_reports_no_match() {
     let mut node = Node::new();
     node.pod("shop", "web", None);
     node.pod("shop", "db", Some(("ErrImagePull", "")));
@@ -203,16 +203,16 @@ fn a_filter_narrows_at_once_and_says_when_nothing_is_left() {
     assert_eq!(key(&mut app, KeyCode::Enter), LoopAction::Draw);
     assert!(shows(&app.draw(80, 24), "filter we"));
     app.event(&Event::Paste("q\x1b[31m".into()));
-    assert_eq!(app.panes.pods.filter.words, "we", "what is pasted is no key");
+    assert_eq!(app.panes.pods.filter.words, "we", "pasted text runs no action");
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "f");
     assert_eq!(app.screen.as_ref().unwrap().shown.len(), 1);
-    assert!(shows(&app.draw(80, 24), "only failing"));
+    assert!(shows(&app.draw(80, 24), "failing or slow"));
     assert!(shows(&self::app(false).draw(80, 24), "no data yet"));
 }
 
 #[test]
-fn without_pods_it_says_who_did_not_answer() {
+fn without_pods_the_failing_sources_are_listed() {
     let mut node = Node::new();
     let error = SourceError { tried: "refused".into(), kind: ErrorKind::Unreachable, fix: "".into() };
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Retrying { at: None, error }));
@@ -253,7 +253,7 @@ fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
     key(&mut app, KeyCode::Enter);
     assert!(shows(&app.draw(80, 24), "NEXT STEPS") && shows(&app.draw(80, 24), "image.not"));
     key(&mut app, KeyCode::Esc);
-    assert!(shows(&app.draw(80, 24), "search IMAGE.not"), "the list as it was");
+    assert!(shows(&app.draw(80, 24), "search IMAGE.not"), "the list with its search");
     key(&mut app, KeyCode::Esc);
     assert!(shows(&app.draw(80, 24), "▸shop/web"));
     key(&mut app, KeyCode::Enter);
@@ -280,7 +280,7 @@ fn the_name_of_an_open_pod_is_never_cut() {
 }
 
 #[test]
-fn a_paused_picture_stands_still() {
+fn a_paused_screen_does_not_change() {
     let mut node = Node::new();
     node.pod("shop", "web", None);
     let mut app = app(false);
@@ -304,7 +304,7 @@ fn nothing_changed_is_not_a_byte() {
     assert!(painter.paint(app.draw(80, 24)).is_some());
     assert_eq!(painter.paint(app.draw(80, 24)), None);
     app.show(hostile().moment(), "t");
-    assert_eq!(painter.paint(app.draw(80, 24)), None, "the same moment made anew");
+    assert_eq!(painter.paint(app.draw(80, 24)), None, "the same node view computed again");
     keys(&mut app, "j");
     let step = painter.paint(app.draw(80, 24)).unwrap();
     assert!(step.len() < 2000, "two rows: {} bytes", step.len());
@@ -416,7 +416,7 @@ fn names_of_any_script_leave_the_columns_where_they_are() {
 }
 
 #[test]
-fn a_lease_is_told_once_it_has_ended() {
+fn an_expired_lease_is_shown() {
     let mut node = Node::new();
     let renewed = node.now;
     let object =

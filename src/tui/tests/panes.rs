@@ -47,7 +47,7 @@ fn number_keys_and_tab_go_round_the_panes() {
 }
 
 #[test]
-fn the_tab_that_is_shown_is_told_without_colour_and_with_little_room() {
+fn the_open_tab_is_marked_without_color_and_on_a_narrow_screen() {
     let mut app = shop();
     keys(&mut app, "3");
     for width in [60, 79, 80, 200] {
@@ -67,9 +67,9 @@ fn the_pod_pane_shows_the_selected_pod() {
     keys(&mut app, "2");
     assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"));
     keys(&mut app, "32");
-    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"), "from elsewhere the one that is open");
+    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"), "from another pane the open pod");
     keys(&mut app, "1j2");
-    assert!(shows(&app.draw(80, 24), "kube-system/coredns"), "from the table the selected one");
+    assert!(shows(&app.draw(80, 24), "kube-system/coredns"), "from the table the selected pod");
     let mut none = self::app(false);
     none.show(Node::new().moment(), "");
     keys(&mut none, "2");
@@ -77,13 +77,13 @@ fn the_pod_pane_shows_the_selected_pod() {
 }
 
 #[test]
-fn names_are_completed_and_unknown_ones_said() {
+fn names_are_completed_and_unknown_names_reported() {
     let mut app = shop();
     command(&mut app, "kub");
     assert_eq!(app.pane, PaneId::Kubelet);
-    for (begun, pane) in [("p", PaneId::Pods), ("no", PaneId::Node), ("ev", PaneId::Events), ("ku", PaneId::Kubelet)] {
-        command(&mut app, begun);
-        assert_eq!(app.pane, pane, "{begun}");
+    for (prefix, pane) in [("p", PaneId::Pods), ("no", PaneId::Node), ("ev", PaneId::Events), ("ku", PaneId::Kubelet)] {
+        command(&mut app, prefix);
+        assert_eq!(app.pane, pane, "{prefix}");
     }
     command(&mut app, "so");
     assert_eq!(app.message, None, "sort, and not one of its longer forms");
@@ -102,12 +102,12 @@ fn names_are_completed_and_unknown_ones_said() {
     assert_eq!(app.theme, Theme::new(true, false).with(ColorScheme::Light));
     for (wrong, said) in [
         ("nonsense", "no command nonsense"),
-        ("pod nobody", "no pod nobody"),
-        ("pod o", "o: which pod?"),
+        ("pod missing", "no pod missing"),
+        ("pod o", "o: ambiguous pod: "),
         ("sort size", "no column size"),
-        ("pa", "pa: which command? "),
-        ("theme", "which theme?"),
-        ("kubelet now", "kubelet takes no word"),
+        ("pa", "pa: ambiguous command: "),
+        ("theme", "theme missing"),
+        ("kubelet now", "kubelet takes no argument"),
     ] {
         command(&mut app, wrong);
         assert!(last(&mut app).starts_with(said), "{wrong}: {}", last(&mut app));

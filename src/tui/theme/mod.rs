@@ -194,7 +194,10 @@ mod tests {
             assert_eq!(ColorScheme::parse(scheme.name()), Ok(scheme));
             let theme = Theme::new(true, false).with(scheme);
             for (i, role) in roles.iter().enumerate() {
-                assert!(roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)), "{scheme:?} {role:?}");
+                assert!(
+                    roles[..i].iter().all(|other| theme.style(*other) != theme.style(*role)),
+                    "{scheme:?} {role:?}"
+                );
             }
             let plain = Theme::new(false, false).with(scheme);
             assert!(roles.iter().all(|role| plain.style(*role).fg.is_none()));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_told_apart_when_there_is_no_room() {
+    fn cut_pod_names_remain_distinct() {
         assert_eq!(pod_name("shop", "web-6d4cf56db6-x2xkq", 40), "shop/web-6d4cf56db6-x2xkq");
         assert_eq!(pod_name("s-crashloop-exit1", "exit0-always", 21), "s-c…xit1/exit0-always");
         assert_eq!(pod_name("s-healthy-web", "web-69b969ddfd-7pxyz", 21), "s-h…web/web-69…-7pxyz");

@@ -1,4 +1,4 @@
-//! Sections of a pane: titles, tables, bars, two columns side by side.
+//! Sections of a pane: titles, tables, bars, two columns next to each other.
 
 use ratatui::text::{Line, Span};
 

@@ -16,8 +16,8 @@ pub fn sparkline(windows: &[RelistWindow], now: Time, cells: usize) -> String {
     let part = SPAN.num_seconds() as f64 / cells.max(1) as f64;
     let ago = |at: Time| (now - at).num_milliseconds() as f64 / 1000.0;
     let cell = |i: usize| {
-        let (end, begin) = (part * (cells - 1 - i) as f64, part * (cells - i) as f64);
-        let mut known = windows.iter().filter(|w| ago(w.from) > end && ago(w.to) < begin).peekable();
+        let (end, start) = (part * (cells - 1 - i) as f64, part * (cells - i) as f64);
+        let mut known = windows.iter().filter(|w| ago(w.from) > end && ago(w.to) < start).peekable();
         known.peek()?;
         Some(known.filter_map(|w| w.mean).max_by(f64::total_cmp).map_or("·", level))
     };

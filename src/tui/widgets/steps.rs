@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_does_is_said() {
+    fn the_effect_of_a_step_is_shown() {
         let todo = |disrupts: Option<&str>, command: Option<&str>| Todo {
             text: "Do it".into(),
             command: command.map(Into::into),

@@ -18,7 +18,7 @@ use crate::text::one_line;
 use crate::tui::keys::press::BACK;
 use crate::tui::keys::{Action, Binding, Context, char_key};
 use crate::tui::pane_table::PaneId;
-use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{cut, fit, pod_name, put, put_right, width, wrap};
@@ -58,13 +58,13 @@ impl Pane for EventsPane {
         draw(buffer, area, context.screen, self, context.theme)
     }
 
-    fn act(&mut self, action: Action, screen: Option<&mut ScreenState>) -> Outcome {
+    fn act(&mut self, action: Action, screen: Option<&mut ScreenState>) -> PaneOutcome {
         if action != Action::Back || self.words.is_empty() {
-            return Outcome::Unhandled;
+            return PaneOutcome::Unhandled;
         }
         self.words.clear();
         self.search(screen);
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     fn words(&self) -> &str {

@@ -103,8 +103,8 @@ fn own(view: &KubeletView, now: Time, cells: usize, theme: &Theme) -> Vec<Line<'
         parts.push("one in flight".into());
     }
     if let Some(last) = own.done.back() {
-        let told = if last.ok { "" } else { " (failed)" };
-        parts.push(format!("last {}{told}", milliseconds(last.took_us as f64 / 1e6)));
+        let failed = if last.ok { "" } else { " (failed)" };
+        parts.push(format!("last {}{failed}", milliseconds(last.took_us as f64 / 1e6)));
         let mean = own.done.iter().map(|t| t.took_us as f64 / 1e6).sum::<f64>() / own.done.len() as f64;
         let worst = own.done.iter().max_by_key(|t| t.took_us).unwrap_or(last);
         parts.push(format!("mean {} of {} calls", milliseconds(mean), own.done.len()));

@@ -13,7 +13,7 @@ use crate::tui::keys::press::BACK;
 use crate::tui::keys::{Action, Binding, Context, char_key};
 use crate::tui::pane_table::PaneId;
 use crate::tui::panes::log::lines::{DisplayLine, SearchableLines, wrapped_rows};
-use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::widgets::scroll::View;
 use crate::view::{LogChoice, PodDiagnosis, first_choice, left_out, log_choices, log_commands, log_request};
@@ -377,29 +377,32 @@ impl Pane for LogPane {
         self.update_pod(placed.as_ref());
     }
 
-    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
+    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> PaneOutcome {
         match action {
-            Action::NextContainer => return Outcome::Log(self.choose(1)),
-            Action::PreviousContainer => return Outcome::Log(self.choose(-1)),
+            Action::NextContainer => return PaneOutcome::Log(self.choose(1)),
+            Action::PreviousContainer => return PaneOutcome::Log(self.choose(-1)),
             Action::PreviousRun => {
-                return self.toggle_previous().map_or(Outcome::Message("no previous run known", true), Outcome::Log);
+                return self
+                    .toggle_previous()
+                    .map_or(PaneOutcome::Message("no previous run known", true), PaneOutcome::Log);
             }
             Action::Follow => self.set_follow(!self.follow),
             Action::NextMatch | Action::PreviousMatch => {
                 let message = self.next_match(action == Action::PreviousMatch);
-                return message.map_or(Outcome::Done, |text| Outcome::Message(text, !text.starts_with("continued")));
+                return message
+                    .map_or(PaneOutcome::Done, |text| PaneOutcome::Message(text, !text.starts_with("continued")));
             }
             Action::Times => self.times = !self.times,
             Action::Wrap => self.wrap = !self.wrap,
             Action::Filter => self.begin_search(),
-            Action::Back if self.words.is_empty() => return Outcome::Return(self.from),
+            Action::Back if self.words.is_empty() => return PaneOutcome::Return(self.from),
             Action::Back => {
                 self.words.clear();
                 LogPane::search(self);
             }
-            _ => return Outcome::Unhandled,
+            _ => return PaneOutcome::Unhandled,
         }
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     fn words(&self) -> &str {
@@ -420,15 +423,15 @@ impl Pane for LogPane {
 
     fn select(&mut self, _row: usize, _screen: &ScreenState) {}
 
-    fn move_to(&mut self, row: usize, _screen: &ScreenState) -> Outcome {
+    fn move_to(&mut self, row: usize, _screen: &ScreenState) -> PaneOutcome {
         self.go_to_end(row > 0).into()
     }
 
-    fn move_by(&mut self, step: isize, _screen: &ScreenState) -> Outcome {
+    fn move_by(&mut self, step: isize, _screen: &ScreenState) -> PaneOutcome {
         LogPane::move_by(self, step).into()
     }
 
-    fn page_by(&mut self, down: bool, _rows: usize, _screen: &ScreenState) -> Outcome {
+    fn page_by(&mut self, down: bool, _rows: usize, _screen: &ScreenState) -> PaneOutcome {
         LogPane::page_by(self, down).into()
     }
 }

@@ -103,10 +103,10 @@ fn one(
 
 fn stacked(sides: &SourceWords, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let words = [("API", &sides.api), ("kubelet", &sides.kubelet), ("runtime", &sides.runtime)];
-    let told: Vec<String> =
+    let states: Vec<String> =
         words.iter().filter(|(_, w)| !w.is_empty()).map(|(who, word)| format!("{who}: {word}")).collect();
     let (differ, role) = if sides.differ { (DIFFER, Role::Warning) } else { ("", Role::Muted) };
-    wrap(&format!("{}{differ}", told.join(" · ")), cells.saturating_sub(4))
+    wrap(&format!("{}{differ}", states.join(" · ")), cells.saturating_sub(4))
         .into_iter()
         .map(|l| Line::styled(format!("    {l}"), theme.style(role)))
         .collect()

@@ -31,7 +31,7 @@ use crate::tui::keys::press::{BACK, LOG};
 use crate::tui::keys::{Action, Binding, Context, char_key};
 use crate::tui::pane_table::PaneId;
 use crate::tui::panes::log::LogPane;
-use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::cells::{flow, put, put_line, wrap};
@@ -119,7 +119,7 @@ impl Pane for PodPane {
         }
     }
 
-    fn act(&mut self, action: Action, screen: Option<&mut ScreenState>) -> Outcome {
+    fn act(&mut self, action: Action, screen: Option<&mut ScreenState>) -> PaneOutcome {
         match (&mut self.log, &mut self.open, action) {
             (Some(log), _, action) => return log.act(action, screen),
             (None, Some(open), Action::NextStep) => {
@@ -132,9 +132,9 @@ impl Pane for PodPane {
                 step.move_by(-1, open.steps());
                 open.step = step;
             }
-            _ => return Outcome::Unhandled,
+            _ => return PaneOutcome::Unhandled,
         }
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     fn words(&self) -> &str {
@@ -161,24 +161,24 @@ impl Pane for PodPane {
         }
     }
 
-    fn move_to(&mut self, row: usize, screen: &ScreenState) -> Outcome {
+    fn move_to(&mut self, row: usize, screen: &ScreenState) -> PaneOutcome {
         match &mut self.log {
             Some(log) => Pane::move_to(log, row, screen),
             None => {
                 self.select(row, screen);
-                Outcome::Done
+                PaneOutcome::Done
             }
         }
     }
 
-    fn move_by(&mut self, step: isize, screen: &ScreenState) -> Outcome {
+    fn move_by(&mut self, step: isize, screen: &ScreenState) -> PaneOutcome {
         match &mut self.log {
             Some(log) => Pane::move_by(log, step, screen),
             None => self.move_to(self.position().saturating_add_signed(step), screen),
         }
     }
 
-    fn page_by(&mut self, down: bool, rows: usize, screen: &ScreenState) -> Outcome {
+    fn page_by(&mut self, down: bool, rows: usize, screen: &ScreenState) -> PaneOutcome {
         match &mut self.log {
             Some(log) => Pane::page_by(log, down, rows, screen),
             None => self.move_by(if down { rows as isize } else { -(rows as isize) }, screen),
@@ -267,8 +267,8 @@ fn sections(
 ) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let row = &detail.row;
-    let told = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
-    let what = [if told { "" } else { row.next.as_str() }, placed.position.reason.shown(secrets)];
+    let has_next = why.and_then(|(why, _)| why.own.top()).is_some_and(|finding| finding.next.is_some());
+    let what = [if has_next { "" } else { row.next.as_str() }, placed.position.reason.shown(secrets)];
     for text in what.into_iter().filter(|t| !t.is_empty()) {
         let role = theme.health(row.health);
         lines.extend(wrap(text, cells).into_iter().map(|l| Line::styled(l, theme.style(role))));

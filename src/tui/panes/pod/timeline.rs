@@ -41,8 +41,8 @@ pub fn lines(life: &[TimelineSpan], cells: usize, theme: &Theme) -> Vec<Line<'st
     let total = |phase: TimelinePhase| -> i64 {
         life.iter().filter(|s| s.phase == phase).map(|s| (s.to - s.from).num_milliseconds()).sum()
     };
-    let had = PHASES.into_iter().filter(|phase| life.iter().any(|s| s.phase == *phase));
-    let words: Vec<String> = had
+    let present = PHASES.into_iter().filter(|phase| life.iter().any(|s| s.phase == *phase));
+    let words: Vec<String> = present
         .map(|phase| {
             let took = crate::time::TimeDelta::milliseconds(total(phase));
             format!("{} {} {}", look(phase).0, phase.name(), human_duration(took))

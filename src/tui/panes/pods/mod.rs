@@ -21,7 +21,7 @@ use crate::tui::keys::KeyPress::Plain;
 use crate::tui::keys::press::{LOG, OPEN};
 use crate::tui::keys::{Action, Binding, Context, char_key};
 use crate::tui::pane_table::PaneId;
-use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::widgets::cells::split_rows;
 use crate::tui::widgets::header;
@@ -184,19 +184,19 @@ impl Pane for PodsPane {
         }
     }
 
-    fn act(&mut self, action: Action, mut screen: Option<&mut ScreenState>) -> Outcome {
+    fn act(&mut self, action: Action, mut screen: Option<&mut ScreenState>) -> PaneOutcome {
         match (action, screen.as_deref_mut()) {
             (Action::Open, Some(screen)) if screen.row(self.cursor.index).is_some() => {
-                return Outcome::Open(PaneId::Pod);
+                return PaneOutcome::Open(PaneId::Pod);
             }
             (Action::Failing, _) => self.filter.failing = !self.filter.failing,
             (Action::SortNext, Some(screen)) => self.sort_further(1, screen),
             (Action::SortPrevious, Some(screen)) => self.sort_further(-1, screen),
             (Action::Reverse, _) => self.sort.reversed = !self.sort.reversed,
-            _ => return Outcome::Unhandled,
+            _ => return PaneOutcome::Unhandled,
         }
         self.search(screen);
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     fn words(&self) -> &str {
@@ -222,17 +222,17 @@ impl Pane for PodsPane {
         self.selected = screen.row(self.cursor.index).map(|row| row.key.clone());
     }
 
-    fn move_to(&mut self, row: usize, screen: &ScreenState) -> Outcome {
+    fn move_to(&mut self, row: usize, screen: &ScreenState) -> PaneOutcome {
         match row {
             // The selection stays at the top, whichever pod is there.
             0 => (self.cursor.index, self.selected) = (0, None),
             row => self.select(row, screen),
         }
-        Outcome::Done
+        PaneOutcome::Done
     }
 
-    fn move_by(&mut self, step: isize, screen: &ScreenState) -> Outcome {
+    fn move_by(&mut self, step: isize, screen: &ScreenState) -> PaneOutcome {
         self.select(self.cursor.index.saturating_add_signed(step), screen);
-        Outcome::Done
+        PaneOutcome::Done
     }
 }

@@ -29,7 +29,7 @@ const LINES: (usize, usize) = (2, 3);
 const GROUPS: [&str; 2] = ["api", "kubelet"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SourceLayout {
     /// Full names, ages.
     Full,
     /// Names in groups, ages.
@@ -38,7 +38,7 @@ enum Form {
     Bare,
 }
 
-struct Item {
+struct SourceLabel {
     /// Prefix, before the first source of a group on a line.
     group: &'static str,
     /// One more space after the previous group.
@@ -48,14 +48,14 @@ struct Item {
     role: Role,
 }
 
-impl Item {
+impl SourceLabel {
     fn cells(&self) -> usize {
         let group = if self.group.is_empty() { 0 } else { self.group.len() + 1 };
         group + 1 + width(&self.text) + usize::from(self.apart)
     }
 }
 
-fn item(line: &SourceLine, now: Time, form: Form) -> Item {
+fn item(line: &SourceLine, now: Time, form: SourceLayout) -> SourceLabel {
     let late = line.unanswered_since.filter(|since| now - *since >= TimeDelta::seconds(LATE_S));
     let (mark, role) = match (line.word, late) {
         ("off", _) => ("·", Role::Muted),
@@ -66,7 +66,7 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     };
     let name = line.source.name();
     let group = GROUPS.into_iter().find(|g| name.strip_prefix(g).is_some_and(|rest| rest.starts_with('-')));
-    let group = group.filter(|_| form != Form::Full && role != Role::Error).unwrap_or_default();
+    let group = group.filter(|_| form != SourceLayout::Full && role != Role::Error).unwrap_or_default();
     let name = if group.is_empty() { name } else { &name[group.len() + 1..] };
     // One unit only, so that the width stays the same.
     let age = line.answered.split_inclusive(|c: char| c.is_alphabetic()).next().unwrap_or_default();
@@ -74,9 +74,9 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     match (line.word, late) {
         ("live" | "connecting", Some(since)) => text += &format!(" no response {}", human_duration(now - since)),
         (_, None) if !line.first.is_empty() => text += &format!(" {}", line.first),
-        ("live", None) if form == Form::Bare => {}
+        ("live", None) if form == SourceLayout::Bare => {}
         ("live", None) => text += &format!(" {age}"),
-        (word, _) if age.is_empty() || form == Form::Bare && role != Role::Error => text += &format!(" {word}"),
+        (word, _) if age.is_empty() || form == SourceLayout::Bare && role != Role::Error => text += &format!(" {word}"),
         (word, _) => text += &format!(" {word} {age}"),
     }
     if line.dropped > 0 {
@@ -85,20 +85,20 @@ fn item(line: &SourceLine, now: Time, form: Form) -> Item {
     if line.unreadable > 0 {
         text += &format!(" ({} unreadable)", line.unreadable);
     }
-    Item { group, apart: false, mark, text, role }
+    SourceLabel { group, apart: false, mark, text, role }
 }
 
 /// The most detailed layout that fits.
-fn form(screen: &ScreenState, cells: u16) -> Form {
-    let fits = |form: &Form| lines(screen, cells, *form).len() <= LINES.0;
-    [Form::Full, Form::Grouped].into_iter().find(fits).unwrap_or(Form::Bare)
+fn form(screen: &ScreenState, cells: u16) -> SourceLayout {
+    let fits = |form: &SourceLayout| lines(screen, cells, *form).len() <= LINES.0;
+    [SourceLayout::Full, SourceLayout::Grouped].into_iter().find(fits).unwrap_or(SourceLayout::Bare)
 }
 
-fn gap(form: Form) -> u16 {
-    if form == Form::Full { 2 } else { 1 }
+fn gap(form: SourceLayout) -> u16 {
+    if form == SourceLayout::Full { 2 } else { 1 }
 }
 
-fn lines(screen: &ScreenState, cells: u16, form: Form) -> Vec<Vec<Item>> {
+fn lines(screen: &ScreenState, cells: u16, form: SourceLayout) -> Vec<Vec<SourceLabel>> {
     let mut items: Vec<_> = screen.header.sources.iter().map(|s| item(s, screen.header.now, form)).collect();
     // Failing sources first.
     items.sort_by_key(|i| i.role != Role::Error);

@@ -112,14 +112,14 @@ fn empty(screen: &ScreenState, pane: &PodsPane) -> String {
         return format!("{only} ({} pods in total)", screen.node_view.rows().len());
     }
     let lists: Vec<_> = screen.header.sources.iter().filter(|s| POD_LISTS.contains(&s.source)).collect();
-    let told = |first: &str| {
-        let told: Vec<String> = lists.iter().map(|s| format!("{} {}", s.source.name(), s.text)).collect();
-        format!("{first}: {}", told.join(" · "))
+    let with_sources = |first: &str| {
+        let states: Vec<String> = lists.iter().map(|s| format!("{} {}", s.source.name(), s.text)).collect();
+        format!("{first}: {}", states.join(" · "))
     };
     match lists.as_slice() {
         [] => "no pods yet: no source has responded".to_owned(),
-        _ if screen.header.pods_so_far => told("no pods yet, waiting for the first list"),
-        lists if lists.iter().any(|s| s.live) => told("no pods on this node"),
-        _ => told("no pods yet"),
+        _ if screen.header.pods_so_far => with_sources("no pods yet, waiting for the first list"),
+        lists if lists.iter().any(|s| s.live) => with_sources("no pods on this node"),
+        _ => with_sources("no pods yet"),
     }
 }

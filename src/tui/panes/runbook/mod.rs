@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::tui::keys::press::{BACK, OPEN};
 use crate::tui::keys::{Action, Binding, Context, char_key};
 use crate::tui::pane_table::PaneId;
-use crate::tui::panes::{DrawContext, Outcome, Pane};
+use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::widgets::chosen_step::StepCursor;
 use crate::tui::widgets::scroll::{Cursor, View};
@@ -32,7 +32,7 @@ const BOTH: &[Context] = &[Context::Pane(PaneId::Runbook), Context::Entry];
 /// An open entry.
 #[derive(Clone, Debug)]
 pub struct EntryPage {
-    /// The entry as it was when it was opened, so that a command does not change while it is read and copied.
+    /// A copy of the entry, so that a command does not change while it is read and copied.
     pub entry: RunbookEntry,
     /// First visible line.
     pub scroll: usize,
@@ -122,19 +122,19 @@ impl Pane for RunbookPane {
         }
     }
 
-    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> Outcome {
+    fn act(&mut self, action: Action, _screen: Option<&mut ScreenState>) -> PaneOutcome {
         match (action, &mut self.page) {
             (Action::Open, _) => self.page = self.selected().cloned().map(EntryPage::new),
             (Action::Back, page) => {
                 if page.take().is_none() || self.entries.is_empty() {
-                    return Outcome::Return(self.from);
+                    return PaneOutcome::Return(self.from);
                 }
             }
             (Action::NextStep, Some(page)) => page.step.move_by(1, &page.entry.steps),
             (Action::PreviousStep, Some(page)) => page.step.move_by(-1, &page.entry.steps),
-            _ => return Outcome::Unhandled,
+            _ => return PaneOutcome::Unhandled,
         }
-        Outcome::Done
+        PaneOutcome::Done
     }
 
     fn words(&self) -> &str {
