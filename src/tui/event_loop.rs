@@ -73,9 +73,9 @@ pub fn run(feed: Box<dyn Feed + Send>, options: Options) -> Result<(), TuiError>
 struct EventLoop {
     worker: FeedWorker,
     /// A node view is requested.
-    wants_moment: bool,
+    wants_node_view: bool,
     /// Log updates are requested.
-    wants_news: bool,
+    wants_log_updates: bool,
     /// Number of logs opened and closed.
     log: u64,
     /// Commands for the log reader that the feed thread has not taken yet.
@@ -91,7 +91,7 @@ struct EventLoop {
     frame: Duration,
     /// Time, column and row of the last click.
     clicked: Option<(Instant, u16, u16)>,
-    begun: Instant,
+    started: Instant,
     drawn: Option<Instant>,
     dirty: bool,
     // Dropped last: nothing is written after the terminal is restored.
@@ -110,13 +110,13 @@ impl EventLoop {
         let output = Output::start(to_loop.clone())?;
         let size = crossterm::terminal::size()?;
         let painter = Painter::new();
-        let (wants_moment, wants_news, log, log_commands, pending_updates) =
+        let (wants_node_view, wants_log_updates, log, log_commands, pending_updates) =
             (false, false, 0, VecDeque::new(), Vec::new());
         let (clicked, drawn, dirty) = (None, None, true);
         Ok(Self {
             worker,
-            wants_moment,
-            wants_news,
+            wants_node_view,
+            wants_log_updates,
             log,
             log_commands,
             pending_updates,
@@ -127,7 +127,7 @@ impl EventLoop {
             size,
             frame,
             clicked,
-            begun: Instant::now(),
+            started: Instant::now(),
             drawn,
             dirty,
             terminal,
@@ -136,12 +136,12 @@ impl EventLoop {
 
     fn run(mut self) -> Result<(), TuiError> {
         // Usually the first node view arrives before the first frame.
-        self.ask_moment();
+        self.request_node_view();
         let result = loop {
             if let Err(why) = self.draw() {
                 break Err(why);
             }
-            self.ask();
+            self.send_requests();
             match self.wait() {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
@@ -158,11 +158,11 @@ impl EventLoop {
     }
 
     /// Requests the next updates. A node view is requested only after the last one is drawn.
-    fn ask(&mut self) {
+    fn send_requests(&mut self) {
         self.log_commands.extend(self.app.take_log_commands());
         while let Some(ask) = self.log_commands.pop_front() {
             let counts = u64::from(opens_or_closes(&ask));
-            match self.worker.ask(FeedRequest::Log(ask)) {
+            match self.worker.request(FeedRequest::Log(ask)) {
                 Ok(()) if counts > 0 => {
                     self.log += counts;
                     self.pending_updates.clear();
@@ -176,27 +176,27 @@ impl EventLoop {
             }
         }
         if !self.pending_updates.is_empty() && self.app.reads_log() {
-            self.pending_updates.drain(..).for_each(|news| self.app.apply_log_update(news));
+            self.pending_updates.drain(..).for_each(|updates| self.app.apply_log_update(updates));
             self.dirty = true;
         }
-        if !self.wants_news && self.app.reads_log() {
-            self.wants_news = self.worker.ask(FeedRequest::News).is_ok();
+        if !self.wants_log_updates && self.app.reads_log() {
+            self.wants_log_updates = self.worker.request(FeedRequest::LogUpdates).is_ok();
         }
         if !self.dirty {
-            self.ask_moment();
+            self.request_node_view();
         }
     }
 
-    fn ask_moment(&mut self) {
-        if !self.wants_moment && !self.app.paused {
-            self.wants_moment = self.worker.ask(FeedRequest::NodeView).is_ok();
+    fn request_node_view(&mut self) {
+        if !self.wants_node_view && !self.app.paused {
+            self.wants_node_view = self.worker.request(FeedRequest::NodeView).is_ok();
         }
     }
 
     fn until_frame(&self) -> Duration {
         match self.drawn {
             Some(at) => self.frame.saturating_sub(at.elapsed()),
-            None if self.app.screen.is_none() => FIRST.saturating_sub(self.begun.elapsed()),
+            None if self.app.screen.is_none() => FIRST.saturating_sub(self.started.elapsed()),
             None => Duration::ZERO,
         }
     }
@@ -241,16 +241,16 @@ impl EventLoop {
             LoopEvent::Signal(signal) => return Err(TuiError::Signal(signal)),
             LoopEvent::HangUp => return Err(TuiError::HangUp),
             LoopEvent::Written => {}
-            LoopEvent::NodeView(moment, title) => {
-                self.wants_moment = false;
-                self.app.show(*moment, &title);
+            LoopEvent::NodeView(view, title) => {
+                self.wants_node_view = false;
+                self.app.show(*view, &title);
                 self.dirty = true;
             }
-            LoopEvent::News(log, news) => {
-                self.wants_news = false;
+            LoopEvent::LogUpdates(log, updates) => {
+                self.wants_log_updates = false;
                 // Drop updates of a log that was closed.
                 if log == self.log && self.log_commands.is_empty() {
-                    self.pending_updates.extend(news);
+                    self.pending_updates.extend(updates);
                 }
             }
             LoopEvent::FeedEnded => return Err(TuiError::Feed),

@@ -19,7 +19,7 @@ pub trait Feed {
     /// Title for the header: `demo: recorded 2026-11-29, x1`.
     fn title(&self) -> String;
 
-    /// Takes in what is asked of a container's log. One log is read at a time.
+    /// Sends a command to the log reader. One log is open at a time.
     fn log(&mut self, ask: LogCommand);
 
     /// Updates of the open log. Never blocks.

@@ -24,7 +24,7 @@ pub enum FeedRequest {
     /// One node view, once something changed.
     NodeView,
     /// The next updates of the open log.
-    News,
+    LogUpdates,
     /// A command for the log reader.
     Log(LogCommand),
 }
@@ -48,7 +48,7 @@ impl FeedWorker {
     }
 
     /// Sends a request; returns it while the channel is full.
-    pub fn ask(&self, request: FeedRequest) -> Result<(), FeedRequest> {
+    pub fn request(&self, request: FeedRequest) -> Result<(), FeedRequest> {
         self.requests.try_send(request).map_err(|error| match error {
             std::sync::mpsc::TrySendError::Full(request) => request,
             // The loop receives `FeedEnded`.
@@ -84,8 +84,8 @@ struct FeedThread {
     made: (Instant, u32),
     /// Something changed since then.
     changed: bool,
-    wants_moment: bool,
-    wants_news: bool,
+    wants_node_view: bool,
+    wants_log_updates: bool,
     /// Number of logs opened and closed, to match updates to the open log.
     log: u64,
     log_is_open: bool,
@@ -99,8 +99,8 @@ impl FeedThread {
             passed: now,
             made: (now, 0),
             changed: true,
-            wants_moment: false,
-            wants_news: false,
+            wants_node_view: false,
+            wants_log_updates: false,
             log: 0,
             log_is_open: false,
         }
@@ -119,7 +119,7 @@ impl FeedThread {
             let now = Instant::now();
             self.changed |= self.feed.pass(now - self.passed);
             self.passed = now;
-            let sent = self.news().into_iter().chain(self.moment()).try_for_each(|message| loop_.send(message));
+            let sent = self.log_updates().into_iter().chain(self.node_view()).try_for_each(|message| loop_.send(message));
             if sent.is_err() {
                 return;
             }
@@ -127,9 +127,9 @@ impl FeedThread {
     }
 
     fn timeout(&mut self) -> Duration {
-        let moment = if self.wants_moment { self.until_second() } else { LONGEST };
-        let news = if self.wants_news && self.log_is_open { LOG_EVERY } else { LONGEST };
-        self.feed.wake_in().min(moment).min(news).max(SHORTEST)
+        let view = if self.wants_node_view { self.until_second() } else { LONGEST };
+        let updates = if self.wants_log_updates && self.log_is_open { LOG_EVERY } else { LONGEST };
+        self.feed.wake_in().min(view).min(updates).max(SHORTEST)
     }
 
     /// Real time until the clock on the screen changes.
@@ -140,8 +140,8 @@ impl FeedThread {
 
     fn take(&mut self, request: FeedRequest) {
         match request {
-            FeedRequest::NodeView => self.wants_moment = true,
-            FeedRequest::News => self.wants_news = true,
+            FeedRequest::NodeView => self.wants_node_view = true,
+            FeedRequest::LogUpdates => self.wants_log_updates = true,
             FeedRequest::Log(ask) => {
                 self.log += u64::from(opens_or_closes(&ask));
                 match &ask {
@@ -154,24 +154,24 @@ impl FeedThread {
         }
     }
 
-    fn moment(&mut self) -> Option<LoopEvent> {
-        if !self.wants_moment || !(self.changed || self.until_second().is_zero()) {
+    fn node_view(&mut self) -> Option<LoopEvent> {
+        if !self.wants_node_view || !(self.changed || self.until_second().is_zero()) {
             return None;
         }
-        (self.wants_moment, self.changed) = (false, false);
-        let begun = Instant::now();
-        let moment: NodeView = self.feed.moment();
-        self.made = (begun, moment.now.timestamp_subsec_millis() % 1000);
-        Some(LoopEvent::NodeView(Box::new(moment), self.feed.title()))
+        (self.wants_node_view, self.changed) = (false, false);
+        let started = Instant::now();
+        let view: NodeView = self.feed.moment();
+        self.made = (started, view.now.timestamp_subsec_millis() % 1000);
+        Some(LoopEvent::NodeView(Box::new(view), self.feed.title()))
     }
 
-    fn news(&mut self) -> Option<LoopEvent> {
-        if !self.wants_news || !self.log_is_open {
+    fn log_updates(&mut self) -> Option<LoopEvent> {
+        if !self.wants_log_updates || !self.log_is_open {
             return None;
         }
-        let news = self.feed.log_news();
-        self.wants_news = news.is_empty();
-        (!news.is_empty()).then_some(LoopEvent::News(self.log, news))
+        let updates = self.feed.log_news();
+        self.wants_log_updates = updates.is_empty();
+        (!updates.is_empty()).then_some(LoopEvent::LogUpdates(self.log, updates))
     }
 }
 

@@ -35,7 +35,7 @@ pub enum LoopEvent {
     /// The requested node view, and the title.
     NodeView(Box<NodeView>, String),
     /// Log updates, and the number of logs opened and closed before them.
-    News(u64, Vec<LogUpdate>),
+    LogUpdates(u64, Vec<LogUpdate>),
     /// The feed thread exited.
     FeedEnded,
 }
