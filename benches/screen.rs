@@ -1,7 +1,6 @@
-//! What a key press and a change cost on a screen of 200×60 with 1,000 pods: the frame drawn, and its bytes made.
+//! Time for a key press and for a change on a screen of 200×60 with 1,000 pods: draw the frame, encode its bytes.
 //!
-//! `cargo bench --bench screen`. The pods are those of the demo recording at its end under new names, until there are
-//! enough; most of them fail.
+//! `cargo bench --bench screen`. The pods are copies of those at the end of the demo recording; most of them fail.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeMap;

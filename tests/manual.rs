@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 use kpodtrace::cli::Cli;
-use kpodtrace::tui::{Keymap, places};
+use kpodtrace::tui::{Keymap, key_sections};
 
 const PAGE: &str = "docs/kpodtrace.1";
 
@@ -38,6 +38,7 @@ const FILES: &[(&str, &str)] = &[
         "~/.kube/config",
         "Kubeconfig for the API server if no other credential is found; kpodtrace doctor lists the order.",
     ),
+    ("~/.kube/config", "Credential for the API server, if no other is found; kpodtrace doctor shows the order."),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -133,15 +134,15 @@ fn keys() -> String {
         "Keys, their effect, and the name of the action, which : accepts and the configuration binds to other keys. \
          Mouse: the wheel scrolls, a click selects a row, sorts by a heading or opens a tab, a double click opens.",
     )]);
-    for place in places(&Keymap::default()) {
-        roff.control("SS", [place.title]);
-        for line in place.lines {
+    for section in key_sections(&Keymap::default()) {
+        roff.control("SS", [section.title]);
+        for row in section.rows {
             let mut head = Vec::new();
-            for (i, key) in line.keys.iter().enumerate() {
+            for (i, key) in row.keys.iter().enumerate() {
                 head.extend((i > 0).then(|| roman(", ")));
                 head.push(bold(key.as_str()));
             }
-            item(&mut roff, head, &format!("{} ({})", line.what, line.action));
+            item(&mut roff, head, &format!("{} ({})", row.text, row.action));
         }
     }
     end(roff)

@@ -1,4 +1,4 @@
-//! What the panes of node, kubelet and events show, against what a real node was given and what was done to it.
+//! The Node, Kubelet and Events panes, checked against captures of a real node.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -37,7 +37,7 @@ fn uid(moment: &NodeView, name: &str) -> String {
 }
 
 #[test]
-fn the_kernel_is_told_the_scores_that_are_shown() {
+fn oom_scores_match_those_of_the_kernel() {
     // oomScoreAdj in crictl inspect of the same moment: 1000, 998, -997, and 999 of pod-level-resources.
     let view = NodeDetail::new(&moment_of(&capture("v2-qos")));
     let found: Vec<_> = view.kernel.iter().map(|v| (v.name.as_str(), v.adj)).collect();
@@ -65,7 +65,7 @@ fn requests_and_limits_are_those_of_the_specs() {
 #[test]
 fn who_is_evicted_first_depends_on_use_and_not_on_the_class() {
     let before = moment_of(&capture("v2-qos"));
-    // Nothing is known of use: who asks for nothing is over it whatever it uses.
+    // Without data on use, a pod without a request exceeds its request.
     assert_eq!(names(&NodeDetail::new(&before).eviction), ["besteffort", "burstable", "guaranteed"]);
     let uses =
         |name: &str, mib: u64| (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": mib << 20}));
@@ -78,7 +78,7 @@ fn who_is_evicted_first_depends_on_use_and_not_on_the_class() {
 }
 
 #[test]
-fn the_busiest_pods_stand_against_what_they_asked_for() {
+fn the_busiest_pods_have_use_and_request() {
     let before = moment_of(&capture("v2-qos"));
     let uses = |name: &str, cpu: Option<u32>| {
         (Source::Machine, "pod-usage", json!({"uid": uid(&before, name), "memory": 1 << 20, "cpu": cpu}))
@@ -95,7 +95,7 @@ fn the_busiest_pods_stand_against_what_they_asked_for() {
         ("besteffort", "250m".to_owned(), "0".to_owned(), None, true),
         ("guaranteed", "5m".to_owned(), "50m".to_owned(), Some("50m".to_owned()), false),
     ];
-    assert_eq!(found, wanted, "of the third nobody knows");
+    assert_eq!(found, wanted, "no data on the third pod");
     assert!(NodeDetail::new(&before).busy.is_empty());
 }
 
@@ -125,7 +125,7 @@ fn how_far_each_threshold_is_away() {
 }
 
 #[test]
-fn without_settings_the_defaults_are_assumed_and_said_to_be() {
+fn without_settings_the_defaults_are_marked_as_assumed() {
     let model = &mut Model::default();
     let now = at("12:00:00");
     let (source, kind, value) = vitals(300, 50);
@@ -149,7 +149,7 @@ fn a_lease_counts_down_to_not_ready_and_to_eviction() {
 }
 
 #[test]
-fn certificates_tell_when_they_should_have_been_renewed() {
+fn overdue_certificates_are_marked() {
     let certificate = |path: &str, begins: &str, ends: &str| {
         (Source::Machine, "certificate", json!({"path": path, "begins": begins, "ends": ends}))
     };
@@ -186,7 +186,7 @@ fn the_kubelet_during_the_hang_of_the_runtime() {
 }
 
 #[test]
-fn settings_that_differ_are_told_with_their_defaults_and_with_what_follows() {
+fn non_default_settings_have_defaults_and_remarks() {
     let view = KubeletView::new(&incident("12:41:00"));
     let of = |name: &str| view.settings.iter().find(|s| s.name == name).unwrap();
     let changed: Vec<_> = view.settings.iter().filter(|s| s.changed).map(|s| s.name).collect();
@@ -248,7 +248,7 @@ fn the_life_of_a_pod_that_crashes() {
 fn an_event_that_a_finding_rests_on_shows_it_though_others_say_the_same() {
     let moment = incident("12:41:00");
     let all = events(&moment);
-    // Each failing pull is told by Failed (twice, in two envelopes) and by BackOff, of which one is a normal event.
+    // Each failing pull has Failed events (two, with different messages) and BackOff events, one of them of type Normal.
     for reason in ["Failed", "BackOff"] {
         let of: Vec<_> = all.iter().filter(|e| e.subject.ends_with("/notag") && e.reason == reason).collect();
         assert!(!of.is_empty() && of.iter().all(|e| e.cause == "image.not-found"), "{of:?}");

@@ -1,4 +1,4 @@
-//! The binary on a pseudo terminal, as a person has it: keys, sizes, signals, and a terminal that goes away.
+//! The binary on a pseudo terminal: keys, sizes, signals, hang-up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{Read, Write};
@@ -159,7 +159,7 @@ impl Drop for Session {
 
 #[test]
 fn keys_and_sizes() {
-    // At its end the recording stands still, so that what is waited for does not pass by on a slow machine.
+    // The recording pauses at its end, so a slow machine does not miss the expected screen.
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt"], &[]);
     s.wait_for("▸s-");
     assert!(s.screen.screen().alternate_screen() && s.screen.screen().hide_cursor() && s.is_raw());
@@ -173,7 +173,7 @@ fn keys_and_sizes() {
     s.press("/pull secret");
     s.wait_for("shown");
     s.press("\r\r");
-    s.wait_for("TO DO");
+    s.wait_for("NEXT STEPS");
     s.press("\x1b");
     s.wait_for("search pull secret");
     s.press("\x1b");
@@ -213,7 +213,7 @@ fn keys_and_sizes() {
 }
 
 #[test]
-fn an_input_is_played_from_its_begin_and_in_ascii() {
+fn an_input_is_played_from_its_start_and_in_ascii() {
     let program = [env!("CARGO_BIN_EXE_kpodtrace"), "--from", "assets/demo/incident.kpt", "--speed", "20", "--ascii"];
     let mut s = Session::start(&program, &[]);
     s.wait_for("x20");
@@ -245,7 +245,7 @@ fn the_mouse_selects_opens_goes_to_tabs_and_is_given_back() {
 }
 
 #[test]
-fn without_the_mouse_nothing_is_said_of_it() {
+fn without_the_mouse_no_sequence_enables_it() {
     let args = [env!("CARGO_BIN_EXE_kpodtrace"), "--no-mouse", "--from", "assets/demo/incident.kpt"];
     let mut s = Session::start(&args, &[]);
     s.wait_for("▸s-");
@@ -290,7 +290,7 @@ fn nothing_is_written_while_nothing_changes() {
     s.wait_for("NAMESPACE/POD");
     while s.take(Duration::from_millis(500)) {}
     let (before, spent) = (s.seen.len(), s.processor_time());
-    // The recording has ended and its clock stands still: not a byte is written, and next to nothing is done.
+    // After the end of the recording no byte is written, and almost no CPU is used.
     while s.take(Duration::from_millis(2500)) {}
     assert_eq!(s.seen.len(), before);
     let spent = s.processor_time() - spent;
@@ -302,7 +302,7 @@ fn nothing_is_written_while_nothing_changes() {
 }
 
 #[test]
-fn signals_restore_and_are_told_in_the_exit_code() {
+fn signals_restore_the_terminal_and_set_the_exit_code() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131)] {
         let mut s = Session::demo();
         s.signal(signal);
@@ -368,14 +368,14 @@ fn a_terminal_that_goes_away_ends_it_also_where_hang_ups_are_ignored() {
 }
 
 #[test]
-fn a_terminal_that_takes_nothing_delays_nobody() {
+fn a_blocked_terminal_does_not_delay_the_exit() {
     let pair = native_pty_system().openpty(size(50, 160)).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_kpodtrace"));
     command.args(["demo", "--speed", "50"]);
     command.env("TERM", "xterm");
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
-    // Nobody reads: the terminal is full after a frame or two.
+    // No reader: the terminal is full after one or two frames.
     thread::sleep(Duration::from_secs(2));
     let pid = Pid::from_raw(child.process_id().unwrap() as i32).unwrap();
     let begin = Instant::now();
@@ -409,9 +409,9 @@ fn without_colour_there_is_none_and_without_utf8_all_is_ascii() {
     }
 }
 
-/// Run by the test below, as a process of its own.
+/// Run by the test below, as a separate process.
 #[test]
-#[ignore = "needs a terminal of its own"]
+#[ignore = "needs its own terminal"]
 fn child_that_panics() {
     struct Bad(u32);
     impl Feed for Bad {
@@ -437,9 +437,9 @@ fn child_that_panics() {
     tui::run(Box::new(Bad(0)), tui::Options::default()).unwrap();
 }
 
-/// Run by the test below, as a process of its own: moments that never come, from the first or from the second on.
+/// Run by the test below, as a separate process: the first or the second node view never arrives.
 #[test]
-#[ignore = "needs a terminal of its own"]
+#[ignore = "needs its own terminal"]
 fn child_that_never_has_done() {
     struct Busy {
         quick: u32,
@@ -533,9 +533,9 @@ fn an_input_beyond_every_bound_keeps_neither_keys_nor_signals_waiting() {
     assert!(s.is_restored() && !s.is_raw());
 }
 
-/// Run by the test below, as a process of its own: one pod, whose log lies below a root of the test's.
+/// Run by the test below, as a separate process: one pod, with its log below a folder of the test.
 #[test]
-#[ignore = "needs a terminal of its own"]
+#[ignore = "needs its own terminal"]
 fn child_that_shows_a_log() {
     struct OnePod {
         model: Model,
@@ -624,7 +624,7 @@ fn a_log_is_opened_followed_searched_and_closed() {
 }
 
 #[test]
-fn a_panic_is_told_on_a_restored_terminal() {
+fn a_panic_is_printed_on_a_restored_terminal() {
     let this = std::env::current_exe().unwrap();
     let args = [this.to_str().unwrap(), "--ignored", "--exact", "child_that_panics", "--nocapture"];
     let mut s = Session::start(&args, &[]);
@@ -635,18 +635,18 @@ fn a_panic_is_told_on_a_restored_terminal() {
 }
 
 #[test]
-fn a_terminal_that_cannot_show_a_screen_is_told_of_another_way() {
+fn an_unusable_terminal_names_an_alternative() {
     let mut s = Session::start(&[env!("CARGO_BIN_EXE_kpodtrace"), "demo"], &[("TERM", "dumb")]);
     assert_eq!(s.end(), 3);
     assert!(s.text().contains("kpodtrace pods") && !s.screen.screen().alternate_screen());
 }
 
 #[test]
-fn who_waits_at_a_terminal_is_told_for_what() {
+fn a_slow_start_names_what_it_waits_for() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pty-wait");
     _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
-    // It takes connections, and says nothing.
+    // It accepts connections and never responds.
     let socket = dir.join("mute.sock");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let endpoint = format!("unix://{}", socket.display());
@@ -655,6 +655,6 @@ fn who_waits_at_a_terminal_is_told_for_what() {
     let mut s = Session::start(&args, &[]);
     s.wait_for("waiting for ");
     s.wait_for("cri ");
-    s.wait_for("kpodtrace doctor, which says what each source lacks");
+    s.wait_for("kpodtrace doctor, which lists what each source needs");
     assert_eq!(s.end(), 3);
 }

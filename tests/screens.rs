@@ -1,5 +1,5 @@
-//! The screens as text: moments of the embedded recording, drawn at two sizes, equal to the files in `snapshots/`.
-//! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files anew; read the difference before committing it.
+//! The screens as text: the demo recording at several times and sizes must equal the files in `snapshots/`.
+//! `KPODTRACE_BLESS=1 cargo test --test screens` writes the files; review the difference before committing it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -11,7 +11,7 @@ use kpodtrace::container_log::{LogLine, LogOrigin, LogUpdate, Stream};
 use kpodtrace::observation::Source;
 use kpodtrace::session::RecordedSession;
 use kpodtrace::time::{Time, TimeDelta};
-use kpodtrace::tui::{App, Keymap, Options, Theme, keys_text};
+use kpodtrace::tui::{App, Keymap, Options, Theme, keys_markdown};
 use kpodtrace::view::NodeView;
 use ratatui::buffer::Buffer;
 
@@ -86,7 +86,7 @@ fn the_incident() {
     }
 }
 
-/// As the issue asks for: what fits a small terminal, a usual one, a large one.
+/// A small, a usual and a large terminal.
 const PANES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 #[test]
@@ -105,7 +105,7 @@ fn the_panes_of_kubelet_node_and_events() {
 }
 
 #[test]
-fn the_node_with_all_that_its_machine_tells() {
+fn the_node_with_all_host_metrics() {
     let filesystem = |path: &str, id: u64, left_gib: u64| serde_json::json!({"path": path, "id": id, "size": 100u64 << 30, "available": left_gib << 30, "inodes": 6_000_000, "inodes_free": 5_100_000});
     let pods = common::moment_of(&common::capture("v2-qos"));
     let uses = |name: &str, mib: u64| {
@@ -161,7 +161,7 @@ fn the_node_with_all_that_its_machine_tells() {
         let mut app = app(Theme::new(true, false));
         app.show(moment.clone(), "live");
         press(&mut app, "4");
-        check(&format!("node-told-{width}x{height}"), &text(&app.draw(width, height)));
+        check(&format!("node-metrics-{width}x{height}"), &text(&app.draw(width, height)));
     }
 }
 
@@ -175,13 +175,13 @@ fn the_runbook() {
         press(&mut app, "/pull secret\n");
         check(&format!("runbook-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1b");
-        // The pod of a registry that wants a credential.
+        // The pod of a registry that requires a credential.
         press(&mut app, "/401/private\n\nr");
         check(&format!("runbook-entry-{width}x{height}"), &text(&app.draw(width, height)));
     }
 }
 
-/// A log as its files tell it, for the pod that crashes.
+/// The log of the crashing pod.
 fn with_log(app: &mut App) {
     press(app, "/crashloop-exit1/exit1\nL");
     let at = |second: i64| Time::from_timestamp(1_796_000_000 + second, 0);
@@ -189,18 +189,18 @@ fn with_log(app: &mut App) {
     let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/3.log".into(),
     );
-    app.log_news(LogUpdate::Opened { origin, restart: Some(3), has_older: true });
+    app.apply_log_update(LogUpdate::Opened { origin, restart: Some(3), has_older: true });
     let all = (0..60).map(|i| match i % 7 {
         3 => line(i, Stream::Err, "error: no such table: orders"),
         5 => line(i, Stream::Out, "    at com.example.shop.orders.OrderRepository.findAll(OrderRepository.java:117) ~[orders-1.4.2.jar!/:1.4.2], called by com.example.shop.orders.OrderService"),
         _ => line(i, Stream::Out, &format!("GET /orders/{i} 200")),
     });
-    app.log_news(LogUpdate::Lines(all.collect()));
+    app.apply_log_update(LogUpdate::Lines(all.collect()));
     let origin = LogOrigin::File(
         "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app/4.log".into(),
     );
-    app.log_news(LogUpdate::Restarted { restart: Some(4), origin });
-    app.log_news(LogUpdate::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
+    app.apply_log_update(LogUpdate::Restarted { restart: Some(4), origin });
+    app.apply_log_update(LogUpdate::Lines((60..66).map(|i| line(i, Stream::Out, "starting")).collect()));
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn the_log_of_a_container() {
         with_log(&mut app);
         check(&format!("log-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "/table\nN");
-        app.log_news(LogUpdate::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
+        app.apply_log_update(LogUpdate::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
         check(&format!("log-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1bv");
-        app.log_news(LogUpdate::Unavailable(vec![
+        app.apply_log_update(LogUpdate::Unavailable(vec![
             "/var/log/pods/s-crashloop-exit1_exit1-always_6f0c1d2e-0b1c-4f4e-9d3a-5b0f6a7c8d9e/app: permission denied: run as root".into(),
             "no credential for the API server was found; --kubeconfig names one".into(),
             "GET https://127.0.0.1:10250/containerLogs/s-crashloop-exit1/exit1-always/app: 401 Unauthorized".into(),
@@ -275,5 +275,5 @@ fn the_help_of_each_pane() {
 
 #[test]
 fn the_documentation_of_the_keys_is_the_table() {
-    check_file("docs/keys.md", &keys_text(&Keymap::default()));
+    check_file("docs/keys.md", &keys_markdown(&Keymap::default()));
 }

@@ -1,4 +1,4 @@
-//! The end of the program: a terminal that takes nothing is given back, and nothing that was started stays.
+//! Exit of the program: a blocked terminal is restored, and every child process exits.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::io::{Read, Write};
@@ -39,7 +39,7 @@ fn a_terminal_that_takes_nothing_is_given_back() {
         let mut child = pair.slave.spawn_command(command).unwrap();
         let is_raw = || !format!("{:?}", pair.master.get_termios().unwrap().local_flags).contains("ICANON");
         until("the screen begins", is_raw);
-        // Nobody reads: frames fill what the kernel holds, which a screen of this size does within some frames.
+        // No reader: a few frames of this size fill the buffer of the kernel.
         sleep(Duration::from_secs(3));
         match signal {
             None => pair.master.take_writer().unwrap().write_all(b"q").unwrap(),
@@ -56,7 +56,7 @@ fn a_terminal_that_takes_nothing_is_given_back() {
         let seen = String::from_utf8_lossy(&seen);
         assert!(
             seen.ends_with("\x1b[?1049l"),
-            "{signal:?}: the screen of before is back: {:?}",
+            "{signal:?}: the previous screen is restored: {:?}",
             &seen[seen.len().saturating_sub(80)..]
         );
     }
@@ -98,18 +98,18 @@ fn what_was_started_ends_with_the_program() {
         until("the plugin runs", || pids().ends_with('\n'));
         let lives = |id: &str| {
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
-            // One that waits for whoever adopted it is over.
+            // A zombie counts as exited.
             stat.is_ok_and(|stat| !stat.contains(") Z "))
         };
         assert!(pids().lines().all(lives), "it runs");
         kill_process(pid(child.id()), signal).unwrap();
         child.wait().unwrap();
-        until("what was started is gone", || !pids().lines().any(lives));
+        until("the started processes have exited", || !pids().lines().any(lives));
     }
 }
 
 #[test]
-fn it_becomes_no_other_program_for_somebody_else() {
+fn it_starts_a_program_only_for_its_parent() {
     let args = ["--become-program-of", &std::process::id().to_string(), "echo", "became"];
     let output = Command::new(env!("CARGO_BIN_EXE_kpodtrace")).args(args).output().unwrap();
     assert_eq!(output.status.code(), Some(126));

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use print::toml_text;
 
 use crate::named_file;
-use crate::tui::{Action, Key, Keymap, Look, Options};
+use crate::tui::{Action, ColorScheme, KeyPress, Keymap, Options};
 use crate::view::{Column, Filter, Sort};
 
 /// Configuration for all users of the node.
@@ -95,7 +95,7 @@ impl<T> From<T> for ConfigValue<T> {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Colour theme.
-    pub theme: ConfigValue<Look>,
+    pub theme: ConfigValue<ColorScheme>,
     /// Use ASCII characters only.
     pub ascii: ConfigValue<bool>,
     /// Handle mouse events.
@@ -111,7 +111,7 @@ pub struct Config {
     /// Show only failing or slow pods.
     pub failing: ConfigValue<bool>,
     /// Keys of every action that can be bound.
-    pub keys: Vec<(Action, ConfigValue<Vec<Key>>)>,
+    pub keys: Vec<(Action, ConfigValue<Vec<KeyPress>>)>,
     /// Files that were ignored because this user has no permission to read them.
     pub unreadable: Vec<String>,
 }
@@ -121,7 +121,7 @@ impl Default for Config {
         let (options, keymap) = (Options::default(), Keymap::default());
         let keys = |action: Action| (action, keymap.keys(action).to_vec().into());
         Self {
-            theme: options.look.into(),
+            theme: options.colors.into(),
             ascii: options.ascii.into(),
             mouse: options.mouse.into(),
             frames: options.frames.into(),
@@ -165,7 +165,7 @@ impl Config {
     pub fn flags(mut self, given: &ConfigFlags<'_>) -> Result<Self, ConfigError> {
         let wrong = |flag| move |reason| ConfigError::Flag { flag, reason };
         if let Some(name) = given.theme {
-            self.theme = flag(Look::read(name).map_err(wrong("theme"))?, "theme");
+            self.theme = flag(ColorScheme::parse(name).map_err(wrong("theme"))?, "theme");
         }
         if let Some(name) = given.sort {
             self.sort = flag(Sort::parse(name).map_err(wrong("sort"))?, "sort");
@@ -195,7 +195,7 @@ impl Config {
         self.keys.iter().for_each(|(action, keys)| keymap.bind(*action, &keys.value));
         Options {
             ascii: self.ascii.value,
-            look: self.theme.value,
+            colors: self.theme.value,
             mouse: self.mouse.value,
             frames: self.frames.value,
             filter: Filter { namespace: None, failing: self.failing.value, words: self.filter.value.clone() },

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Config, ConfigError, ConfigValue, Origin};
-use crate::tui::{Key, Keymap, Look};
+use crate::tui::{ColorScheme, KeyPress, Keymap};
 use crate::view::{Column, Filter, Sort};
 
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ impl Config {
         let position = FilePosition { file, content };
         let read: ConfigFile = toml::from_str(content)
             .map_err(|e| position.refused(e.span().unwrap_or(0..0), e.message().trim().replace('\n', "; ")))?;
-        position.set(&mut self.theme, read.theme, |name| Look::read(&name))?;
+        position.set(&mut self.theme, read.theme, |name| ColorScheme::parse(&name))?;
         position.set(&mut self.ascii, read.ascii, Ok)?;
         position.set(&mut self.mouse, read.mouse, Ok)?;
         position.set(&mut self.frames, read.frames, |n| match u8::try_from(n) {
@@ -116,7 +116,7 @@ impl Config {
                     KeyList::One(key) => vec![key],
                     KeyList::Many(keys) => keys,
                 };
-                let read = |key: &String| Key::read(key).ok_or_else(|| unknown_key(key));
+                let read = |key: &String| KeyPress::parse(key).ok_or_else(|| unknown_key(key));
                 keys.iter().map(read).collect()
             })?;
             if span.start >= last.start {

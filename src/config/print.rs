@@ -1,7 +1,7 @@
 //! Prints the configuration in effect as a complete, valid configuration file, with the origin of each value as a comment.
 
 use super::{Config, Origin};
-use crate::tui::{BINDINGS, Look};
+use crate::tui::{BINDINGS, ColorScheme};
 use crate::view::Column;
 
 /// Column of the comment with the origin, unless the value is longer.
@@ -16,7 +16,7 @@ pub fn toml_text(config: &Config) -> String {
         }
         out.push_str(&format!("{value:COMMENT_COLUMN$} # {}\n", quoted_origin(origin)));
     };
-    let themes = Look::ALL.map(Look::name).join(", ");
+    let themes = ColorScheme::ALL.map(ColorScheme::name).join(", ");
     let columns = |columns: &[Column]| list(columns.iter().map(|c| c.name().to_owned()));
     line(format!("theme = {}", quoted(config.theme.value.name())), &config.theme.origin, &themes);
     line(format!("ascii = {}", config.ascii.value), &config.ascii.origin, "use ASCII characters only, in every locale");

@@ -14,13 +14,16 @@ fn printed_configuration_parses_to_the_same_values() {
     let config = take(content).unwrap();
     let text = toml_text(&config);
     let again = take(&text).unwrap();
-    assert_eq!(again.theme.value, Look::Light);
+    assert_eq!(again.theme.value, ColorScheme::Light);
     assert_eq!((again.frames.value, again.columns.value.clone()), (4, vec![Column::Why, Column::Name]));
     assert_eq!(again.filter.value, "a\"b\\c !ns:x");
     assert_eq!(again.options().keymap, config.options().keymap);
     let keymap = again.options().keymap;
-    assert_eq!(keymap.action(crate::tui::Context::List, Key::read("F5").unwrap()), Some(Action::Pause));
-    assert_eq!(keymap.action(crate::tui::Context::List, Key::read("f").unwrap()), None);
+    assert_eq!(
+        keymap.action(crate::tui::Context::Pane(crate::tui::PaneId::Pods), KeyPress::parse("F5").unwrap()),
+        Some(Action::Pause)
+    );
+    assert_eq!(keymap.action(crate::tui::Context::Pane(crate::tui::PaneId::Pods), KeyPress::parse("f").unwrap()), None);
     assert!(text.contains("c.toml:2"), "{text}");
     assert!(take(&toml_text(&Config::default())).is_ok());
 }
@@ -58,7 +61,7 @@ fn flags_override_the_user_file_which_overrides_the_system_file() {
     std::fs::write(&system, "frames = 2\nmouse = false\ntheme = 'high-contrast'\n").unwrap();
     let config = Config::read(&[own.clone(), system.clone(), dir.join("none.toml")]).unwrap();
     let config = config.flags(&ConfigFlags { theme: Some("colour-blind"), ..ConfigFlags::default() }).unwrap();
-    assert_eq!((config.frames.value, config.mouse.value, config.theme.value), (5, false, Look::ColourBlind));
+    assert_eq!((config.frames.value, config.mouse.value, config.theme.value), (5, false, ColorScheme::ColourBlind));
     assert_eq!(config.frames.origin, Origin::File(own.display().to_string(), 1));
     assert_eq!(config.mouse.origin, Origin::File(system.display().to_string(), 2));
     assert_eq!(config.theme.origin, Origin::Flag("theme"));

@@ -1,5 +1,4 @@
-//! Owns the help: every key of the pane with what it does, and what the glyphs mean.
-//! It must not hold a list of its own: keys come from the table of keys, glyphs from the theme.
+//! The help: the keys of the open pane, and the meaning of the glyphs.
 //!
 //! ```text
 //! PODS
@@ -12,39 +11,43 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::app::App;
-use super::cells::fit;
-use super::keymap::Keymap;
-use super::keys::{Binding, Context, Key};
-use super::scroll;
-use super::theme::{Role, Theme};
 use crate::pipeline::{Stage, StageState};
+use crate::tui::keys::keymap::Keymap;
+use crate::tui::keys::{Binding, Context, KeyPress};
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::cells::fit;
+use crate::tui::widgets::scroll::{self, View};
 
 /// Draws the help over the whole body, scrolled.
-pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: &Theme) {
-    let lines = lines(&app.keymap, app.place(), theme);
-    app.view = scroll::text(buffer, area, &lines, &mut app.help_scroll);
+pub fn draw(
+    buffer: &mut Buffer,
+    area: Rect,
+    (keymap, context): (&Keymap, Context),
+    scroll: &mut usize,
+    theme: &Theme,
+) -> View {
+    scroll::text(buffer, area, &lines(keymap, context, theme), scroll)
 }
 
 fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
     let heading = |text: &str| Line::from(Span::styled(text.to_owned(), theme.style(Role::Heading)));
-    let line = |(binding, keys): (&'static Binding, &[Key])| {
-        let keys: Vec<String> = keys.iter().map(|k: &Key| k.name()).collect();
+    let line = |(binding, keys): (&'static Binding, &[KeyPress])| {
+        let keys: Vec<String> = keys.iter().map(|k: &KeyPress| k.name()).collect();
         Line::from(vec![
             Span::styled(format!("  {}", fit(&keys.join(" "), 24)), theme.style(Role::Key)),
             Span::raw(binding.long),
         ])
     };
     let mut out = vec![heading(&place.title().to_uppercase())];
-    out.extend(keymap.lines(place).filter(|(b, _)| !is_everywhere(b)).map(line));
+    out.extend(keymap.bindings(place).filter(|(b, _)| !b.is_global()).map(line));
     out.push(heading("EVERY PANE"));
-    out.extend(keymap.lines(place).filter(|(b, _)| is_everywhere(b)).map(line));
-    for typing in [Context::Typing, Context::Palette] {
+    out.extend(keymap.bindings(place).filter(|(b, _)| b.is_global()).map(line));
+    for typing in [Context::FilterInput, Context::CommandInput] {
         out.push(heading(&typing.title().to_uppercase()));
-        out.extend(keymap.lines(typing).map(line));
+        out.extend(keymap.bindings(typing).map(line));
     }
     out.push(heading("MOUSE"));
-    out.push(Line::raw("  wheel scrolls; click selects, sorts by a heading, goes to a tab; twice opens"));
+    out.push(Line::raw("  wheel: scroll; click: select, sort by heading, open tab; double click: open"));
     out.push(heading("PIPELINE"));
     let mut glyphs = vec![Span::raw("  ")];
     for state in [
@@ -66,27 +69,22 @@ fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
     out
 }
 
-/// True for what every pane has.
-pub fn is_everywhere(line: &Binding) -> bool {
-    [Context::List, Context::Pod, Context::Kubelet, Context::Node].iter().all(|c| line.contexts.contains(c))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_the_pane_is_told_once() {
-        for place in Context::ALL.into_iter().filter(|c| !c.is_typing() && *c != Context::Help) {
+    fn every_key_of_the_pane_is_listed_once() {
+        for place in Context::all().filter(|c| !c.is_typing() && *c != Context::Help) {
             let lines = lines(&Keymap::default(), place, &Theme::new(false, false));
             assert!(lines.iter().all(|l| l.width() <= 80), "{lines:?}");
-            // What holds while one types is told below.
-            let text = lines.iter().map(ToString::to_string).take_while(|l| !l.starts_with("WHILE"));
+            // The keys of the input lines follow below.
+            let text = lines.iter().map(ToString::to_string).take_while(|l| !l.starts_with("FILTER INPUT"));
             let text: Vec<String> = text.collect();
-            for (binding, keys) in Keymap::default().lines(place) {
+            for (binding, keys) in Keymap::default().bindings(place) {
                 let keys: Vec<String> = keys.iter().map(|k| k.name()).collect();
-                let told = format!("  {}{}", fit(&keys.join(" "), 24), binding.long);
-                let found = text.iter().filter(|l| **l == told).count();
+                let row = format!("  {}{}", fit(&keys.join(" "), 24), binding.long);
+                let found = text.iter().filter(|l| **l == row).count();
                 assert_eq!(found, 1, "{binding:?}");
             }
         }

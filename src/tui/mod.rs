@@ -1,69 +1,25 @@
-//! Owns the screen: the terminal's life cycle, the loop, and one file per region of what is drawn.
-//! It must not observe, record or decide: moments come through [`Feed`], and every fact on the screen is the view's.
+//! The screen: terminal, event loop, panes. It only formats what the view computes; node views come from a [`Feed`].
 
 mod act;
-mod advice;
-mod alarms;
 mod app;
-mod book;
-mod book_entry;
-mod book_list;
-mod cells;
-mod clipboard;
-mod columns;
-mod counts;
-mod events;
+mod event_loop;
 mod feed;
-mod footer;
-mod glyphs;
+mod feed_worker;
 mod go;
-mod header;
 mod help;
-mod keymap;
+mod input;
 mod keys;
-mod kubelet;
-mod kubelet_calls;
-mod kubelet_loop;
-mod kubelet_pleg;
-mod kubelet_settings;
-mod log;
-mod log_draw;
-mod log_lines;
-mod manual;
+mod layout;
 mod mouse;
-mod node;
-mod node_order;
-mod node_room;
-mod node_state;
-mod output;
-mod paint;
 mod palette;
-mod pane;
-mod picture;
-mod pleg;
-mod pod;
-mod pod_containers;
-mod pod_events;
-mod pod_life;
-mod pod_log;
-mod pod_stages;
-mod pod_why;
-mod run;
-mod screen;
-mod scroll;
-mod sections;
-mod selected;
-mod sources;
-mod step;
-mod table;
-mod tabs;
+mod pane_table;
+mod panes;
+mod screen_state;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod theme;
-mod tty;
-mod watch;
-mod worker;
+mod widgets;
 
 use std::io;
 
@@ -71,35 +27,37 @@ use thiserror::Error;
 
 use crate::view::{Column, Filter, Sort};
 
-pub use app::{App, Flow, Typing};
+pub use app::App;
+pub use event_loop::run;
 pub use feed::Feed;
-pub use keymap::Keymap;
-pub use keys::{Action, BINDINGS, Binding, Context, Key};
-pub use manual::{Line, Place, keys_text, places};
-pub use paint::Painter;
-pub use pane::Pane;
-pub use picture::Picture;
-pub use run::run;
-pub use theme::{Look, Role, Theme};
+pub use input::{InputMode, LoopAction};
+pub use keys::bindings::BINDINGS;
+pub use keys::keymap::Keymap;
+pub use keys::reference::{KeyRow, KeySection, key_sections, keys_markdown};
+pub use keys::{Action, Binding, Context, KeyPress};
+pub use pane_table::PaneId;
+pub use screen_state::ScreenState;
+pub use terminal::paint::Painter;
+pub use theme::{ColorScheme, Role, Theme};
 
-/// What the command line and the configuration ask of the screen.
+/// Options of the screen, from command line and configuration.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Draw ASCII only, whatever the locale.
+    /// Use ASCII characters only, whatever the locale.
     pub ascii: bool,
-    /// Its colours.
-    pub look: Look,
-    /// Take the mouse.
+    /// Colors of the theme.
+    pub colors: ColorScheme,
+    /// Handle the mouse.
     pub mouse: bool,
-    /// Frames a second, at most: 1 to 10.
+    /// Highest number of frames per second: 1 to 10.
     pub frames: u8,
-    /// Which pods are shown at the begin.
+    /// Filter of the table at the start.
     pub filter: Filter,
-    /// How they are sorted at the begin.
+    /// Order of the table at the start.
     pub sort: Sort,
-    /// The columns that the table may have, from left to right.
+    /// The columns that may be visible, from left to right.
     pub columns: Vec<Column>,
-    /// What the keys do.
+    /// The key bindings.
     pub keymap: Keymap,
 }
 
@@ -107,7 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             ascii: false,
-            look: Look::Default,
+            colors: ColorScheme::Default,
             mouse: true,
             frames: 10,
             filter: Filter::default(),
@@ -118,7 +76,7 @@ impl Default for Options {
     }
 }
 
-/// Why the screen ended, other than by `q`.
+/// Why the screen exited, other than by `q`.
 #[derive(Debug, Error)]
 pub enum TuiError {
     /// There is no terminal to draw on.
@@ -131,13 +89,13 @@ pub enum TuiError {
     #[error("too many open files")]
     Files,
     /// The terminal could not be set up, read or written.
-    #[error("the terminal failed: {0}")]
+    #[error("cannot use the terminal: {0}")]
     Terminal(#[from] io::Error),
-    /// A signal asked the program to end.
-    #[error("ended by signal {0}")]
+    /// A signal terminated the program.
+    #[error("terminated by signal {0}")]
     Signal(i32),
-    /// The terminal is gone.
-    #[error("the terminal is gone")]
+    /// The terminal was closed.
+    #[error("the terminal was closed")]
     HangUp,
     /// The thread that makes what is shown has failed; its words are printed beside this.
     #[error("the thread that computes what is shown failed")]
@@ -145,7 +103,7 @@ pub enum TuiError {
 }
 
 impl TuiError {
-    /// The exit code that a shell expects.
+    /// Exit code of the process; 128 plus the number for a signal.
     pub fn exit_code(&self) -> i32 {
         match self {
             TuiError::Signal(number) => 128 + number,

@@ -4,7 +4,7 @@ use clap::Parser;
 use kpodtrace::cli::Cli;
 use kpodtrace::config::{Config, toml_text};
 use kpodtrace::runbook::{Runbook, Template, Vars, quoted};
-use kpodtrace::tui::{Key, Look};
+use kpodtrace::tui::{ColorScheme, KeyPress};
 use kpodtrace::view::{Column, Filter, Sort, SubjectName, has_words, is_near};
 
 use crate::decode::lossy;
@@ -48,7 +48,12 @@ pub fn filter(bytes: &[u8]) {
         _ = filter.problem();
         let sort = Sort::parse(line).unwrap_or_default();
         _ = moment.chosen(&filter, sort);
-        _ = (Column::parse(line), Look::read(line), SubjectName::parse(line), Key::read(line).map(Key::name));
+        _ = (
+            Column::parse(line),
+            ColorScheme::parse(line),
+            SubjectName::parse(line),
+            KeyPress::parse(line).map(KeyPress::name),
+        );
         _ = (is_near("healthy-web", line), has_words(line, || "Healthy Web".into()));
     }
 }

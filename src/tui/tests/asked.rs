@@ -1,16 +1,16 @@
-//! Owns the tests of what is asked of the table and of what is copied: filter, order, columns, clipboard.
+//! Tests of filter, order, columns and clipboard.
 
 use super::*;
 use crate::view::Filter;
 
 fn names(app: &App) -> Vec<String> {
-    let picture = app.picture.as_ref().unwrap();
-    (0..picture.shown.len()).map(|i| picture.row(i).unwrap().name.to_string()).collect()
+    let screen = app.screen.as_ref().unwrap();
+    (0..screen.shown.len()).map(|i| screen.row(i).unwrap().name.to_string()).collect()
 }
 
 fn filtered(app: &mut App, words: &str) -> Vec<String> {
-    app.filter = Filter { words: words.into(), ..Filter::default() };
-    app.refilter();
+    app.panes.pods.filter = Filter { words: words.into(), ..Filter::default() };
+    app.search();
     names(app)
 }
 
@@ -50,7 +50,7 @@ fn words_fields_and_not() {
 }
 
 #[test]
-fn a_field_that_there_is_not_is_said_and_hides_nothing() {
+fn an_unknown_filter_field_is_reported_and_hides_nothing() {
     let mut app = shop();
     keys(&mut app, "/nod:x");
     assert_eq!(names(&app).len(), 4);
@@ -69,35 +69,40 @@ fn any_column_sorts_both_ways_with_an_arrow() {
     assert_eq!(names(&app), ["web-1", "web-0", "job", "coredns-5d78c"]);
     assert!(shows(&app.draw(160, 40), "NAMESPACE/POD▼"));
     keys(&mut app, "<");
-    assert_eq!(app.sort, Sort::default());
+    assert_eq!(app.panes.pods.sort, Sort::default());
     keys(&mut app, "S");
     assert_eq!(names(&app)[2..], ["job", "web-1"], "what fares well first");
     keys(&mut app, "<");
-    assert_eq!(app.sort.by, Some(Column::Why));
+    assert_eq!(app.panes.pods.sort.by, Some(Column::Why));
     assert_eq!(names(&app)[..2], ["job", "web-1"], "and without a reason last: {:?}", names(&app));
     keys(&mut app, "S");
     assert_eq!(names(&app)[..2], ["web-1", "job"]);
     for _ in 0..Column::ALL.len() + 1 {
         keys(&mut app, ">");
         let frame = app.draw(160, 40);
-        assert_eq!(shows(&frame, "▲") || shows(&frame, "▼"), app.sort.by.is_some(), "{:?}", app.sort);
+        assert_eq!(
+            shows(&frame, "▲") || shows(&frame, "▼"),
+            app.panes.pods.sort.by.is_some(),
+            "{:?}",
+            app.panes.pods.sort
+        );
     }
-    app.sort = Sort { by: Some(Column::Restarts), reversed: false };
-    assert!(shows(&app.draw(80, 24), "by restarts"), "a column that is not in sight is said");
+    app.panes.pods.sort = Sort { by: Some(Column::Restarts), reversed: false };
+    assert!(shows(&app.draw(80, 24), "by restarts"), "a hidden sort column is named");
 }
 
 #[test]
 fn the_selection_follows_its_pod_through_another_order() {
     let mut app = shop();
     keys(&mut app, "j");
-    assert_eq!(app.selected.as_deref(), Some("shop/web-1"));
+    assert_eq!(app.panes.pods.selected.as_deref(), Some("shop/web-1"));
     keys(&mut app, "s");
     assert!(lines(&app.draw(80, 24)).iter().any(|l| l.starts_with("▸shop/web-1")));
-    assert_eq!(app.cursor.index, 3);
+    assert_eq!(app.panes.pods.cursor.index, 3);
 }
 
 #[test]
-fn columns_are_those_that_were_asked_for() {
+fn the_configured_columns_are_visible() {
     let options = Options { columns: vec![Column::Why, Column::Name], ..Options::default() };
     let mut app = App::new(Theme::new(true, false), &options);
     let mut node = Node::new();
@@ -109,7 +114,7 @@ fn columns_are_those_that_were_asked_for() {
 }
 
 #[test]
-fn a_name_a_command_or_a_line_is_copied_and_said() {
+fn a_name_a_command_or_a_line_is_copied_and_reported() {
     let mut app = shop();
     keys(&mut app, "jy");
     assert!(shows(&app.draw(80, 24), "copied: shop/web-1"));
@@ -117,8 +122,17 @@ fn a_name_a_command_or_a_line_is_copied_and_said() {
     assert_eq!(app.take_copied(), None, "once");
     key(&mut app, KeyCode::Enter);
     assert!(!shows(&app.draw(80, 24), "copied"), "until the next key");
-    let commands: Vec<String> =
-        app.open.as_ref().unwrap().steps().iter().filter_map(|s| s.command.clone()).map(|c| c.to_string()).collect();
+    let commands: Vec<String> = app
+        .panes
+        .pod
+        .open
+        .as_ref()
+        .unwrap()
+        .steps()
+        .iter()
+        .filter_map(|s| s.command.clone())
+        .map(|c| c.to_string())
+        .collect();
     assert!(commands.len() > 1, "{commands:?}");
     let copied = |app: &mut App, pressed: &str| {
         keys(app, pressed);
@@ -126,14 +140,14 @@ fn a_name_a_command_or_a_line_is_copied_and_said() {
         (app.take_copied(), shows(&frame, "▸"))
     };
     assert_eq!(copied(&mut app, "y").0.as_ref(), commands.first());
-    assert_eq!(copied(&mut app, "]y"), (commands.get(1).cloned(), true), "what was chosen is in sight");
+    assert_eq!(copied(&mut app, "]y"), (commands.get(1).cloned(), true), "the selected command is visible");
     assert_eq!(copied(&mut app, "ry").0.as_ref(), commands.first(), "the entry has the same commands");
     key(&mut app, KeyCode::Esc);
-    assert_eq!(copied(&mut app, "1ry").0, app.book.selected().map(|e| e.id.to_string()));
+    assert_eq!(copied(&mut app, "1ry").0, app.panes.runbook.selected().map(|e| e.id.to_string()));
     let mut none = self::app(false);
     none.show(Node::new().moment(), "");
     keys(&mut none, "y");
-    assert!(shows(&none.draw(80, 24), "nothing to copy here") && none.take_copied().is_none());
+    assert!(shows(&none.draw(80, 24), "nothing to copy") && none.take_copied().is_none());
 }
 
 #[test]
@@ -153,7 +167,7 @@ fn what_is_copied_of_a_hostile_name_acts_nowhere() {
 #[test]
 fn another_key_does_what_it_was_bound_to_and_is_shown() {
     let mut options = Options::default();
-    options.keymap.bind(Action::Pause, &[Key::read("Ctrl-P").unwrap()]);
+    options.keymap.bind(Action::Pause, &[KeyPress::parse("Ctrl-P").unwrap()]);
     let mut app = App::new(Theme::new(true, false), &options);
     app.show(Node::new().moment(), "");
     keys(&mut app, "p");
@@ -161,5 +175,5 @@ fn another_key_does_what_it_was_bound_to_and_is_shown() {
     app.event(&Event::Key(KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL)));
     assert!(app.paused && shows(&app.draw(160, 24), "Ctrl-P pause"));
     keys(&mut app, "?");
-    assert!(shows(&app.draw(80, 60), "  Ctrl-P                  hold the picture still"));
+    assert!(shows(&app.draw(80, 60), "  Ctrl-P                  pause / resume"));
 }

@@ -1,4 +1,4 @@
-//! Owns the tests of what is shown before the first lists are whole.
+//! Tests of the screen before the first lists are complete.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn drawn(node: &mut Node) -> String {
 }
 
 #[test]
-fn an_empty_table_says_what_is_waited_for() {
+fn an_empty_table_lists_pending_sources() {
     let mut node = Node::new();
     assert!(drawn(&mut node).contains("no source has answered"));
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Connecting));
@@ -17,7 +17,7 @@ fn an_empty_table_says_what_is_waited_for() {
     node.say(Source::Cri, Fact::CallBegin(Call::CriList));
     node.now += TimeDelta::seconds(2);
     let screen = drawn(&mut node);
-    let wanted = "no pods so far, waiting for the first list: api-pods connecting 2s · cri call in flight 2s";
+    let wanted = "no pods yet, waiting for the first list: api-pods connecting 2s · cri call in flight 2s";
     assert!(screen.contains(wanted) && screen.contains("0 pods so far"), "{screen}");
     assert!(screen.contains("◐api-pods connecting 2s") && screen.contains("◐cri call in flight 2s"), "{screen}");
 

@@ -1,4 +1,4 @@
-//! Owns the tests of how many bytes a clock that runs costs, and a node on which much happens.
+//! Tests of the number of bytes written per second.
 
 use super::*;
 

@@ -31,7 +31,7 @@ fn opened() -> App {
 
 fn begin(app: &mut App, has_older: bool) {
     let origin = LogOrigin::File("/var/log/pods/shop_web_u-web/app/3.log".into());
-    app.log_news(LogUpdate::Opened { origin, restart: Some(3), has_older });
+    app.apply_log_update(LogUpdate::Opened { origin, restart: Some(3), has_older });
 }
 
 fn line(text: &str) -> LogLine {
@@ -51,7 +51,7 @@ fn asked(app: &mut App) -> Vec<(String, Instance)> {
         LogCommand::Older => ("older".into(), Instance::Current),
         LogCommand::Close => ("close".into(), Instance::Current),
     };
-    app.take_asks().into_iter().map(open).collect()
+    app.take_log_commands().into_iter().map(open).collect()
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn the_failing_container_is_first_and_a_closed_screen_reads_nothing() {
     assert_eq!(asked(&mut app), chosen.map(|(name, run)| (name.to_owned(), run)), "proxy has no restart");
     assert!(shows(&app.draw(80, 24), "no previous run known"));
     key(&mut app, KeyCode::Esc);
-    assert_eq!((asked(&mut app), app.context()), (vec![("close".to_owned(), Current)], Context::List));
+    assert_eq!((asked(&mut app), app.context()), (vec![("close".to_owned(), Current)], Context::Pane(PaneId::Pods)));
     keys(&mut app, "\n");
     key(&mut app, KeyCode::Enter);
     keys(&mut app, "l");
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.context(), Context::Pod, "back to the pane that opened it");
+    assert_eq!(app.context(), Context::Pane(PaneId::Pod), "back to the pane that opened it");
     keys(&mut app, "l3");
     let asks: Vec<_> = asked(&mut app).into_iter().map(|(what, _)| what).collect();
     assert_eq!(asks, ["app", "close", "app", "close"]);
@@ -81,7 +81,11 @@ fn the_failing_container_is_first_and_a_closed_screen_reads_nothing() {
     assert_eq!((asked(&mut app)[0].0.as_str(), app.context()), ("app", Context::Log));
     key(&mut app, KeyCode::Esc);
     key(&mut app, KeyCode::Esc);
-    assert_eq!((asked(&mut app)[0].0.as_str(), app.context()), ("close", Context::List), "through the runbook");
+    assert_eq!(
+        (asked(&mut app)[0].0.as_str(), app.context()),
+        ("close", Context::Pane(PaneId::Pods)),
+        "through the runbook"
+    );
     keys(&mut app, ":log well");
     key(&mut app, KeyCode::Enter);
     assert_eq!(asked(&mut app), [("well".to_owned(), Current)]);
@@ -94,19 +98,19 @@ fn the_failing_container_is_first_and_a_closed_screen_reads_nothing() {
     keys(&mut app, "L:log well");
     key(&mut app, KeyCode::Enter);
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.context(), Context::List, "the pane that opened the first log");
+    assert_eq!(app.context(), Context::Pane(PaneId::Pods), "the pane that opened the first log");
 }
 
 #[test]
 fn scrolling_up_stops_following_and_the_end_resumes_it() {
     let mut app = opened();
     begin(&mut app, true);
-    app.log_news(LogUpdate::Lines(numbered(0, 200)));
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 200)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "line 199") && shows(&drawn, "FOLLOW") && shows(&drawn, "container app 3 of 3"));
     assert!(shows(&drawn, "current run, restart 3") && shows(&drawn, "/var/log/pods/shop_web_u-web/app/3.log"));
     keys(&mut app, "k");
-    app.log_news(LogUpdate::Lines(numbered(200, 205)));
+    app.apply_log_update(LogUpdate::Lines(numbered(200, 205)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "5 new lines below") && !shows(&drawn, "line 204"), "{:?}", lines(&drawn));
     assert!(shows(&drawn, "line 198"));
@@ -117,7 +121,7 @@ fn scrolling_up_stops_following_and_the_end_resumes_it() {
     assert_eq!(asked(&mut app)[0].0, "older");
     keys(&mut app, "jkg");
     assert!(asked(&mut app).is_empty(), "once");
-    app.log_news(LogUpdate::Older {
+    app.apply_log_update(LogUpdate::Older {
         lines: (0..90).map(|i| line(&format!("older {i}"))).collect(),
         remaining: OlderLines::None,
     });
@@ -126,11 +130,11 @@ fn scrolling_up_stops_following_and_the_end_resumes_it() {
     keys(&mut app, "k");
     assert!(shows(&app.draw(80, 24), "older 89"));
     keys(&mut app, "G");
-    app.log_news(LogUpdate::Lines(numbered(205, 206)));
+    app.apply_log_update(LogUpdate::Lines(numbered(205, 206)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "FOLLOW") && shows(&drawn, "line 205"));
     keys(&mut app, "f");
-    app.log_news(LogUpdate::Lines(numbered(206, 207)));
+    app.apply_log_update(LogUpdate::Lines(numbered(206, 207)));
     assert!(!shows(&app.draw(80, 24), "line 206"));
     keys(&mut app, "p");
     assert!(!app.reads_log(), "a paused screen takes no updates");
@@ -138,7 +142,7 @@ fn scrolling_up_stops_following_and_the_end_resumes_it() {
     keys(&mut app, "L");
     assert!(app.reads_log(), "the screen is still empty");
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(numbered(0, 2)));
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 2)));
     assert!(!app.reads_log() && shows(&app.draw(80, 24), "line 1"));
 }
 
@@ -146,7 +150,12 @@ fn scrolling_up_stops_following_and_the_end_resumes_it() {
 fn a_search_selects_the_last_match_and_continues_cyclically() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(vec![line("one ERROR"), line("two"), line("three error error"), line("four")]));
+    app.apply_log_update(LogUpdate::Lines(vec![
+        line("one ERROR"),
+        line("two"),
+        line("three error error"),
+        line("four"),
+    ]));
     app.draw(80, 24);
     keys(&mut app, "/error");
     key(&mut app, KeyCode::Enter);
@@ -162,7 +171,7 @@ fn a_search_selects_the_last_match_and_continues_cyclically() {
     assert!(shows(&drawn, "1 of 2 lines") && shows(&drawn, "continued from the top"));
     keys(&mut app, "N");
     assert!(shows(&app.draw(80, 24), "2 of 2 lines"));
-    app.log_news(LogUpdate::Lines(vec![line("an error again")]));
+    app.apply_log_update(LogUpdate::Lines(vec![line("an error again")]));
     assert!(shows(&app.draw(80, 24), "2 of 3 lines"), "new lines are searched too");
     keys(&mut app, "y");
     app.draw(80, 24);
@@ -180,7 +189,7 @@ fn long_lines_are_wrapped_or_cut_and_every_row_is_reachable() {
     let mut app = opened();
     begin(&mut app, false);
     let long: String = (0..400).map(|i| format!("<{i:04}>")).collect();
-    app.log_news(LogUpdate::Lines(vec![line("before"), line(&long), line("behind")]));
+    app.apply_log_update(LogUpdate::Lines(vec![line("before"), line(&long), line("behind")]));
     let mut seen = String::new();
     keys(&mut app, "g");
     for _ in 0..60 {
@@ -203,7 +212,7 @@ fn paging_skips_no_line() {
     let mut app = opened();
     begin(&mut app, false);
     let long = |i: usize| line(&format!("<{i:03}>{}", "z".repeat(if i < 60 { 10 } else { i * 3 })));
-    app.log_news(LogUpdate::Lines((0..150).map(long).collect()));
+    app.apply_log_update(LogUpdate::Lines((0..150).map(long).collect()));
     for (end, page) in [("g", KeyCode::PageDown), ("G", KeyCode::PageUp)] {
         keys(&mut app, end);
         let mut seen = String::new();
@@ -220,7 +229,7 @@ fn paging_skips_no_line() {
 fn dropped_skipped_and_unreadable_lines_are_reported() {
     let mut app = opened();
     assert!(shows(&app.draw(80, 24), "reading"));
-    app.log_news(LogUpdate::Unavailable(vec![
+    app.apply_log_update(LogUpdate::Unavailable(vec![
         "/var/log/pods: permission denied: run as root".into(),
         "get pods/log: 403".into(),
     ]));
@@ -233,13 +242,13 @@ fn dropped_skipped_and_unreadable_lines_are_reported() {
     assert_eq!(app.take_copied().as_deref(), Some("kubectl logs -n shop web -c app"));
     begin(&mut app, false);
     assert!(shows(&app.draw(80, 24), "no output yet"));
-    app.log_news(LogUpdate::Skipped { lines: 1234, bytes: 0 });
-    app.log_news(LogUpdate::Lines(numbered(0, 3)));
-    app.log_news(LogUpdate::Restarted { restart: Some(4), origin: LogOrigin::File("/x/4.log".into()) });
+    app.apply_log_update(LogUpdate::Skipped { lines: 1234, bytes: 0 });
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 3)));
+    app.apply_log_update(LogUpdate::Restarted { restart: Some(4), origin: LogOrigin::File("/x/4.log".into()) });
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "-- 1234 lines left out") && shows(&drawn, "-- container restarted (restart 4)"));
     assert!(shows(&drawn, "current run, restart 4") && shows(&drawn, "/x/4.log"));
-    app.log_news(LogUpdate::Lines(numbered(0, 12_000)));
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 12_000)));
     let drawn = app.draw(80, 24);
     assert!(shows(&drawn, "older lines dropped (limit 10000 lines, 4 MiB)") && shows(&drawn, "line 11999"));
     app.show(Node::new().moment(), "live");
@@ -250,15 +259,15 @@ fn dropped_skipped_and_unreadable_lines_are_reported() {
 fn a_broken_or_closed_log_is_not_marked_as_followed() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(numbered(0, 3)));
-    app.log_news(LogUpdate::Unavailable(vec!["no answer from the file system".into(), "no kubelet".into()]));
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 3)));
+    app.apply_log_update(LogUpdate::Unavailable(vec!["no answer from the file system".into(), "no kubelet".into()]));
     let drawn = app.draw(160, 24);
     assert!(shows(&drawn, "line 2") && shows(&drawn, "no answer from the file system; no kubelet; retrying"));
     assert!(!shows(&drawn, "FOLLOW") && shows(&drawn, "app 3 of 3") && shows(&drawn, "no longer readable"));
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(numbered(0, 3)));
+    app.apply_log_update(LogUpdate::Lines(numbered(0, 3)));
     assert!(shows(&app.draw(160, 24), "FOLLOW"), "readable again");
-    app.log_news(LogUpdate::Closed("the container is gone".into()));
+    app.apply_log_update(LogUpdate::Closed("the container is gone".into()));
     let drawn = app.draw(160, 24);
     assert!(shows(&drawn, "-- the container is gone") && shows(&drawn, "log closed"));
     assert!(!shows(&drawn, "FOLLOW"));
@@ -268,7 +277,7 @@ fn a_broken_or_closed_log_is_not_marked_as_followed() {
 fn keys_before_the_first_frame_are_safe() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
+    app.apply_log_update(LogUpdate::Lines(vec![line(&"x".repeat(9000)), line(&"y".repeat(9000))]));
     app.draw(80, 24);
     keys(&mut app, "Gjjkkkkjj");
     app.draw(80, 24);
@@ -283,11 +292,15 @@ fn hostile_lines_draw_at_every_size() {
         let mut app = app(false);
         app.show(node.moment(), HOSTILE);
         keys(&mut app, presses);
-        app.log_news(LogUpdate::Opened { origin: LogOrigin::File(HOSTILE.into()), restart: None, has_older: true });
+        app.apply_log_update(LogUpdate::Opened {
+            origin: LogOrigin::File(HOSTILE.into()),
+            restart: None,
+            has_older: true,
+        });
         let lines: Vec<LogLine> = (0..30).map(|i| line(&HOSTILE.repeat(i))).collect();
-        app.log_news(LogUpdate::Lines(lines.clone()));
-        app.log_news(LogUpdate::Notice(HOSTILE.into()));
-        app.log_news(LogUpdate::Older { lines, remaining: OlderLines::Available });
+        app.apply_log_update(LogUpdate::Lines(lines.clone()));
+        app.apply_log_update(LogUpdate::Notice(HOSTILE.into()));
+        app.apply_log_update(LogUpdate::Older { lines, remaining: OlderLines::Available });
         for width in (1..=100).step_by(3).chain([160]) {
             for height in (1..=40).step_by(2) {
                 let drawn = app.draw(width, height);
@@ -297,7 +310,7 @@ fn hostile_lines_draw_at_every_size() {
         }
         key(&mut app, KeyCode::PageUp);
         key(&mut app, KeyCode::PageDown);
-        app.log_news(LogUpdate::Unavailable(vec![HOSTILE.into()]));
+        app.apply_log_update(LogUpdate::Unavailable(vec![HOSTILE.into()]));
         app.draw(80, 24);
     }
 }
@@ -306,7 +319,7 @@ fn hostile_lines_draw_at_every_size() {
 fn credentials_are_visible_only_while_switched_on() {
     let mut app = opened();
     begin(&mut app, false);
-    app.log_news(LogUpdate::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
+    app.apply_log_update(LogUpdate::Lines(vec![line("dial postgres://app:hunter2@db/x")]));
     assert!(shows(&app.draw(80, 24), "postgres://app:[redacted]@db/x"));
     keys(&mut app, "x");
     assert!(shows(&app.draw(80, 24), "postgres://app:hunter2@db/x"));

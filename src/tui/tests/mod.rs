@@ -1,4 +1,4 @@
-//! Owns the tests of the screen that need no terminal: sizes, selection, hostile names, and bytes.
+//! Tests of the screen without a terminal: sizes, selection, hostile names, bytes.
 
 mod asked;
 mod first;
@@ -109,7 +109,7 @@ fn app(ascii: bool) -> App {
     App::new(Theme::new(true, ascii), &Options::default())
 }
 
-fn key(app: &mut App, code: KeyCode) -> Flow {
+fn key(app: &mut App, code: KeyCode) -> LoopAction {
     app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
 }
 
@@ -148,8 +148,12 @@ fn no_size_is_too_small_and_the_selection_stays_in_the_table() {
             for width in (1..=100).chain([160, 300]) {
                 for height in 1..=40 {
                     app.draw(width, height);
-                    let shown = app.picture.as_ref().unwrap().shown.len();
-                    assert!(app.cursor.index < shown.max(1) && app.cursor.top <= app.cursor.index, "{width}x{height}");
+                    let shown = app.screen.as_ref().unwrap().shown.len();
+                    assert!(
+                        app.panes.pods.cursor.index < shown.max(1)
+                            && app.panes.pods.cursor.top <= app.panes.pods.cursor.index,
+                        "{width}x{height}"
+                    );
                 }
             }
         }
@@ -180,35 +184,35 @@ fn the_selection_follows_the_pod_and_else_the_top() {
     app.show(node.moment(), "");
     assert!(lines(&app.draw(80, 24)).iter().any(|l| l.starts_with("▸ns/pod-0998")), "its place when it is gone");
     keys(&mut app, "g");
-    assert_eq!((app.cursor.index, app.selected.clone()), (0, None));
+    assert_eq!((app.panes.pods.cursor.index, app.panes.pods.selected.clone()), (0, None));
 }
 
 #[test]
-fn a_filter_narrows_at_once_and_says_when_nothing_is_left() {
+fn a_filter_applies_at_once_and_reports_no_match() {
     let mut node = Node::new();
     node.pod("shop", "web", None);
     node.pod("shop", "db", Some(("ErrImagePull", "")));
     let mut app = app(false);
     app.show(node.moment(), "");
     keys(&mut app, "/we");
-    assert_eq!(app.picture.as_ref().unwrap().shown.len(), 1);
+    assert_eq!(app.screen.as_ref().unwrap().shown.len(), 1);
     keys(&mut app, "qj");
     assert!(shows(&app.draw(80, 24), "no pod matches the filter"));
     key(&mut app, KeyCode::Backspace);
     key(&mut app, KeyCode::Backspace);
-    assert_eq!(key(&mut app, KeyCode::Enter), Flow::Draw);
+    assert_eq!(key(&mut app, KeyCode::Enter), LoopAction::Draw);
     assert!(shows(&app.draw(80, 24), "filter we"));
     app.event(&Event::Paste("q\x1b[31m".into()));
-    assert_eq!(app.filter.words, "we", "what is pasted is no key");
+    assert_eq!(app.panes.pods.filter.words, "we", "pasted text runs no action");
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "f");
-    assert_eq!(app.picture.as_ref().unwrap().shown.len(), 1);
-    assert!(shows(&app.draw(80, 24), "only failing"));
-    assert!(shows(&self::app(false).draw(80, 24), "nothing observed yet"));
+    assert_eq!(app.screen.as_ref().unwrap().shown.len(), 1);
+    assert!(shows(&app.draw(80, 24), "failing or slow"));
+    assert!(shows(&self::app(false).draw(80, 24), "no data yet"));
 }
 
 #[test]
-fn without_pods_it_says_who_did_not_answer() {
+fn without_pods_the_failing_sources_are_listed() {
     let mut node = Node::new();
     let error = SourceError { tried: "refused".into(), kind: ErrorKind::Unreachable, fix: "".into() };
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Retrying { at: None, error }));
@@ -240,25 +244,25 @@ fn the_runbook_opens_at_what_is_wrong_and_goes_back_there() {
     let mut app = app(false);
     app.show(node.moment(), "");
     keys(&mut app, "r");
-    let all = app.book.shown().len();
+    let all = app.panes.runbook.shown().len();
     assert!(all > 20 && shows(&app.draw(80, 24), "RUNBOOK"));
     keys(&mut app, "/IMAGE.not");
-    let found = app.book.shown().len();
-    assert!((1..all).contains(&found) && app.filter.words.is_empty());
+    let found = app.panes.runbook.shown().len();
+    assert!((1..all).contains(&found) && app.panes.pods.filter.words.is_empty());
     key(&mut app, KeyCode::Enter);
     key(&mut app, KeyCode::Enter);
-    assert!(shows(&app.draw(80, 24), "TO DO") && shows(&app.draw(80, 24), "image.not"));
+    assert!(shows(&app.draw(80, 24), "NEXT STEPS") && shows(&app.draw(80, 24), "image.not"));
     key(&mut app, KeyCode::Esc);
-    assert!(shows(&app.draw(80, 24), "search IMAGE.not"), "the list as it was");
+    assert!(shows(&app.draw(80, 24), "search IMAGE.not"), "the list with its search");
     key(&mut app, KeyCode::Esc);
     assert!(shows(&app.draw(80, 24), "▸shop/web"));
     key(&mut app, KeyCode::Enter);
-    let cause = app.open.as_ref().and_then(|o| o.why.as_ref()?.first()).unwrap().cause.clone();
+    let cause = app.panes.pod.open.as_ref().and_then(|o| o.why.as_ref()?.first()).unwrap().cause.clone();
     assert!(shows(&app.draw(80, 24), "WHY"));
     keys(&mut app, "r");
-    assert_eq!(app.book.page.as_ref().map(|p| p.entry.id.clone()), Some(cause));
+    assert_eq!(app.panes.runbook.page.as_ref().map(|p| p.entry.id.clone()), Some(cause));
     key(&mut app, KeyCode::Esc);
-    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "WHY"));
+    assert!(app.pane == PaneId::Pod && shows(&app.draw(80, 24), "WHY"));
 }
 
 #[test]
@@ -276,7 +280,7 @@ fn the_name_of_an_open_pod_is_never_cut() {
 }
 
 #[test]
-fn a_paused_picture_stands_still() {
+fn a_paused_screen_does_not_change() {
     let mut node = Node::new();
     node.pod("shop", "web", None);
     let mut app = app(false);
@@ -300,7 +304,7 @@ fn nothing_changed_is_not_a_byte() {
     assert!(painter.paint(app.draw(80, 24)).is_some());
     assert_eq!(painter.paint(app.draw(80, 24)), None);
     app.show(hostile().moment(), "t");
-    assert_eq!(painter.paint(app.draw(80, 24)), None, "the same moment made anew");
+    assert_eq!(painter.paint(app.draw(80, 24)), None, "the same node view computed again");
     keys(&mut app, "j");
     let step = painter.paint(app.draw(80, 24)).unwrap();
     assert!(step.len() < 2000, "two rows: {} bytes", step.len());
@@ -331,9 +335,9 @@ fn assert_ours(bytes: &[u8], frame: &Buffer) {
 }
 
 #[derive(Default)]
-struct Told(Vec<String>);
+struct Callbacks(Vec<String>);
 
-impl vt100::Callbacks for Told {
+impl vt100::Callbacks for Callbacks {
     fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
         self.0.push(format!("title {title:?}"));
     }
@@ -352,7 +356,7 @@ impl vt100::Callbacks for Told {
 fn hostile_strings_write_only_what_is_ours() {
     for (ascii, width, height) in [(false, 80, 24), (false, 160, 50), (true, 80, 24)] {
         let cells = |n| std::num::NonZeroU16::new(n).unwrap();
-        let mut parser = vt100::Parser::new_with_callbacks(cells(height), cells(width), 0, Told::default());
+        let mut parser = vt100::Parser::new_with_callbacks(cells(height), cells(width), 0, Callbacks::default());
         let (mut app, mut painter) = (app(ascii), Painter::new());
         app.show(hostile().moment(), HOSTILE);
         for press in [
@@ -412,7 +416,7 @@ fn names_of_any_script_leave_the_columns_where_they_are() {
 }
 
 #[test]
-fn a_lease_is_told_once_it_has_ended() {
+fn an_expired_lease_is_shown() {
     let mut node = Node::new();
     let renewed = node.now;
     let object =

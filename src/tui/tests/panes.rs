@@ -1,4 +1,4 @@
-//! Owns the tests of going between panes: number keys, tabs, names, mouse.
+//! Tests of navigation between panes: number keys, tabs, names, mouse.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -28,26 +28,26 @@ fn last(app: &mut App) -> String {
 #[test]
 fn number_keys_and_tab_go_round_the_panes() {
     let mut app = shop();
-    for (i, pane) in Pane::ALL.into_iter().enumerate() {
+    for (i, pane) in PaneId::ALL.iter().copied().enumerate() {
         keys(&mut app, &(i + 1).to_string());
         assert_eq!(app.pane, pane);
-        for pane in Pane::ALL {
-            assert!(last(&mut app).contains(pane.name()), "every tab at 80 columns");
+        for pane in PaneId::ALL.iter().copied() {
+            assert!(last(&mut app).contains(pane.title()), "every tab at 80 columns");
         }
     }
     key(&mut app, KeyCode::Tab);
-    assert_eq!(app.pane, Pane::Pods);
+    assert_eq!(app.pane, PaneId::Pods);
     key(&mut app, KeyCode::BackTab);
-    assert_eq!(app.pane, Pane::Runbook);
+    assert_eq!(app.pane, PaneId::Runbook);
     for pane in ["2", "3", "4", "5"] {
         keys(&mut app, pane);
         key(&mut app, KeyCode::Esc);
-        assert_eq!(app.pane, Pane::Pods);
+        assert_eq!(app.pane, PaneId::Pods);
     }
 }
 
 #[test]
-fn the_tab_that_is_shown_is_told_without_colour_and_with_little_room() {
+fn the_open_tab_is_marked_without_color_and_on_a_narrow_screen() {
     let mut app = shop();
     keys(&mut app, "3");
     for width in [60, 79, 80, 200] {
@@ -67,47 +67,47 @@ fn the_pod_pane_shows_the_selected_pod() {
     keys(&mut app, "2");
     assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"));
     keys(&mut app, "32");
-    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"), "from elsewhere the one that is open");
+    assert!(shows(&app.draw(80, 24), "shop/db  ErrImagePull"), "from another pane the open pod");
     keys(&mut app, "1j2");
-    assert!(shows(&app.draw(80, 24), "kube-system/coredns"), "from the table the selected one");
+    assert!(shows(&app.draw(80, 24), "kube-system/coredns"), "from the table the selected pod");
     let mut none = self::app(false);
     none.show(Node::new().moment(), "");
     keys(&mut none, "2");
-    assert!(shows(&none.draw(80, 24), "no pod is selected"));
+    assert!(shows(&none.draw(80, 24), "no pod selected"));
 }
 
 #[test]
-fn names_are_completed_and_unknown_ones_said() {
+fn names_are_completed_and_unknown_names_reported() {
     let mut app = shop();
     command(&mut app, "kub");
-    assert_eq!(app.pane, Pane::Kubelet);
-    for (begun, pane) in [("p", Pane::Pods), ("no", Pane::Node), ("ev", Pane::Events), ("ku", Pane::Kubelet)] {
-        command(&mut app, begun);
-        assert_eq!(app.pane, pane, "{begun}");
+    assert_eq!(app.pane, PaneId::Kubelet);
+    for (prefix, pane) in [("p", PaneId::Pods), ("no", PaneId::Node), ("ev", PaneId::Events), ("ku", PaneId::Kubelet)] {
+        command(&mut app, prefix);
+        assert_eq!(app.pane, pane, "{prefix}");
     }
     command(&mut app, "so");
-    assert_eq!(app.said, None, "sort, and not one of its longer forms");
+    assert_eq!(app.message, None, "sort, and not one of its longer forms");
     command(&mut app, "pod web");
-    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
+    assert!(app.pane == PaneId::Pod && shows(&app.draw(80, 24), "shop/web"));
     command(&mut app, "runbook image.rate");
-    assert!(app.book.page.as_ref().is_some_and(|p| p.entry.id.starts_with("image.rate")), "{:?}", app.said);
+    assert!(app.panes.runbook.page.as_ref().is_some_and(|p| p.entry.id.starts_with("image.rate")), "{:?}", app.message);
     command(&mut app, "sort -restarts");
-    assert_eq!((app.pane, app.sort), (Pane::Pods, Sort { by: Some(Column::Restarts), reversed: true }));
+    assert_eq!((app.pane, app.panes.pods.sort), (PaneId::Pods, Sort { by: Some(Column::Restarts), reversed: true }));
     command(&mut app, "filter status:err");
-    assert_eq!(app.picture.as_ref().unwrap().shown.len(), 1);
+    assert_eq!(app.screen.as_ref().unwrap().shown.len(), 1);
     command(&mut app, "filter");
-    assert_eq!(app.typing, Typing::Words, "without words it is typed");
+    assert_eq!(app.mode, InputMode::Filter, "without words it is typed");
     key(&mut app, KeyCode::Esc);
     command(&mut app, "theme light");
-    assert_eq!(app.theme, Theme::new(true, false).with(Look::Light));
+    assert_eq!(app.theme, Theme::new(true, false).with(ColorScheme::Light));
     for (wrong, said) in [
         ("nonsense", "no command nonsense"),
-        ("pod nobody", "no pod nobody"),
-        ("pod o", "o: which pod?"),
+        ("pod missing", "no pod missing"),
+        ("pod o", "o: ambiguous pod: "),
         ("sort size", "no column size"),
-        ("pa", "pa: which command? "),
-        ("theme", "which theme?"),
-        ("kubelet now", "kubelet takes no word"),
+        ("pa", "pa: ambiguous command: "),
+        ("theme", "theme missing"),
+        ("kubelet now", "kubelet takes no argument"),
     ] {
         command(&mut app, wrong);
         assert!(last(&mut app).starts_with(said), "{wrong}: {}", last(&mut app));
@@ -117,17 +117,17 @@ fn names_are_completed_and_unknown_ones_said() {
     keys(&mut app, " hi");
     assert!(last(&mut app).starts_with(":theme hi") && last(&mut app).contains("high-contrast"));
     key(&mut app, KeyCode::Tab);
-    assert_eq!(app.typing, Typing::Command("theme high-contrast".into()));
+    assert_eq!(app.mode, InputMode::Command("theme high-contrast".into()));
     key(&mut app, KeyCode::Esc);
     keys(&mut app, ":q");
-    assert_eq!(key(&mut app, KeyCode::Enter), Flow::Quit);
+    assert_eq!(key(&mut app, KeyCode::Enter), LoopAction::Quit);
     keys(&mut app, ":x");
     key(&mut app, KeyCode::Backspace);
     key(&mut app, KeyCode::Backspace);
-    assert_eq!(app.typing, Typing::No);
+    assert_eq!(app.mode, InputMode::Keys);
 }
 
-fn mouse(app: &mut App, kind: MouseEventKind, x: u16, y: u16, double: bool) -> Flow {
+fn mouse(app: &mut App, kind: MouseEventKind, x: u16, y: u16, double: bool) -> LoopAction {
     let flow = app.mouse(&MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE }, double);
     app.draw(80, 24);
     flow
@@ -138,31 +138,31 @@ fn the_mouse_selects_scrolls_opens_and_goes_to_tabs() {
     let mut app = shop();
     let press = MouseEventKind::Down(MouseButton::Left);
     let web = lines(&app.draw(80, 24)).iter().position(|l| l.contains("shop/web")).unwrap() as u16;
-    assert_eq!(mouse(&mut app, press, 10, web, false), Flow::Draw);
-    assert_eq!(app.selected.as_deref(), Some("shop/web"));
-    assert_eq!(app.pane, Pane::Pods);
+    assert_eq!(mouse(&mut app, press, 10, web, false), LoopAction::Draw);
+    assert_eq!(app.panes.pods.selected.as_deref(), Some("shop/web"));
+    assert_eq!(app.pane, PaneId::Pods);
     let heading = lines(&app.draw(80, 24)).iter().position(|l| l.contains("NAMESPACE")).unwrap() as u16;
     let status = lines(&app.draw(80, 24))[usize::from(heading)].find("STATUS").unwrap() as u16;
     mouse(&mut app, press, status + 3, heading, false);
-    assert_eq!(app.sort, Sort { by: Some(Column::Status), reversed: false });
+    assert_eq!(app.panes.pods.sort, Sort { by: Some(Column::Status), reversed: false });
     mouse(&mut app, press, status + 3, heading, false);
-    assert_eq!(app.sort, Sort { by: Some(Column::Status), reversed: true });
+    assert_eq!(app.panes.pods.sort, Sort { by: Some(Column::Status), reversed: true });
     mouse(&mut app, press, 0, heading, false);
-    assert_eq!(app.sort.by, Some(Column::Status), "beside it nothing");
-    app.sort = Sort::default();
-    app.refilter();
+    assert_eq!(app.panes.pods.sort.by, Some(Column::Status), "beside it nothing");
+    app.panes.pods.sort = Sort::default();
+    app.search();
     mouse(&mut app, press, 10, web, true);
-    assert!(app.pane == Pane::Pod && shows(&app.draw(80, 24), "shop/web"));
+    assert!(app.pane == PaneId::Pod && shows(&app.draw(80, 24), "shop/web"));
     mouse(&mut app, MouseEventKind::ScrollDown, 10, 5, false);
-    assert!(app.open.as_ref().unwrap().scroll > 0);
+    assert!(app.panes.pod.open.as_ref().unwrap().scroll > 0);
     mouse(&mut app, MouseEventKind::ScrollUp, 10, 5, false);
-    assert_eq!(app.open.as_ref().unwrap().scroll, 0);
+    assert_eq!(app.panes.pod.open.as_ref().unwrap().scroll, 0);
     let x = last(&mut app).chars().position(|c| c == '3').unwrap() as u16;
     mouse(&mut app, press, x, 23, false);
-    assert_eq!(app.pane, Pane::Kubelet);
+    assert_eq!(app.pane, PaneId::Kubelet);
     for (x, y) in [(79, 0), (0, 23), (500, 500)] {
         mouse(&mut app, press, x, y, true);
     }
-    assert_eq!(app.pane, Pane::Kubelet);
-    assert_eq!(mouse(&mut app, MouseEventKind::Moved, 1, 1, false), Flow::Idle);
+    assert_eq!(app.pane, PaneId::Kubelet);
+    assert_eq!(mouse(&mut app, MouseEventKind::Moved, 1, 1, false), LoopAction::Idle);
 }
