@@ -288,7 +288,7 @@ async fn refusals_and_timeouts_of_the_kubelet_are_reported() {
             ),
             "previous terminated container",
         ),
-        (Reply::Hang, "no whole answer within"),
+        (Reply::Hang, "no complete response within"),
     ] {
         fake.replies(PAGE, [reply]);
         let quick = client.clone().with_deadline(Duration::from_millis(300));

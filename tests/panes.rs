@@ -203,7 +203,7 @@ fn a_threshold_that_replaces_the_defaults_is_remarked() {
     let config = json!({"evented_pleg": false, "settings": {"evictionHard.memory.available": "500Mi", "serializeImagePulls": "true"}});
     let view = KubeletView::new(&with("v2-qos", &[(Source::KubeletConfig, "kubelet-config", config)]));
     let of = |name: &str| view.settings.iter().find(|s| s.name == name).unwrap();
-    assert!(of("evictionHard").remark.contains("nothing evicts for nodefs.available"), "{:?}", of("evictionHard"));
+    assert!(of("evictionHard").remark.contains("no eviction for nodefs.available"), "{:?}", of("evictionHard"));
     assert!(of("serializeImagePulls").remark.contains("one image at a time"));
 }
 

@@ -267,5 +267,5 @@ fn a_hundred_and_fifty_thousand_events_are_recorded_and_read_back() {
     let mut session = RecordedSession::open(&dir.0.join("events.kpt")).unwrap();
     let moment = session.moment();
     assert_eq!(moment.snapshot.sources[&Source::ApiEvents].dropped, COUNT - EVENTS_KEPT as u64);
-    assert!(kpodtrace::report::notes(&moment).join("\n").contains("api-events: 130000 older events were dropped"));
+    assert!(kpodtrace::report::notes(&moment).join("\n").contains("api-events: 130000 older events dropped"));
 }

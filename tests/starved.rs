@@ -54,7 +54,7 @@ fn a_variable_that_is_not_utf8_is_reported_by_name() {
         let refused = with(name);
         let text = words(&refused);
         assert_eq!(refused.status.code(), Some(2), "{text}");
-        assert!(text.contains(&format!("the value of {name} is not UTF-8")), "{text}");
+        assert!(text.contains(&format!("the value of the environment variable {name} is not UTF-8")), "{text}");
     }
     assert!(words(&with("HOME")).contains("HOME is not UTF-8 and is not used"));
     for name in ["TERM", "LC_ALL", "XDG_CONFIG_HOME", "NO_COLOR"] {

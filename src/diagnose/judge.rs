@@ -256,7 +256,7 @@ fn said(signal: &Signal) -> Text {
             format!("{} for {} s", signal.word, signal.code.unwrap_or_default()).into()
         }
         SignalKind::Position => format!(
-            "stands at {}{}",
+            "stage {}{}",
             signal.word.replace('=', ", "),
             if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) }
         )

@@ -35,7 +35,7 @@ pub fn stale_metrics(view: &NodeView, pleg: &PlegView) -> Option<String> {
     let read = last_read(view, pleg);
     match pleg.metrics_unanswered_for {
         Some(waited) => {
-            Some(format!("no response with the kubelet's metrics for {} (last read {read})", human_duration(waited)))
+            Some(format!("no response from the kubelet's metrics for {} (last read {read})", human_duration(waited)))
         }
         None if pleg.stale && pleg.scraped_at.is_some() => {
             Some(format!("the kubelet's metrics are stale: last read {read}"))

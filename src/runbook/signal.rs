@@ -7,11 +7,10 @@ use crate::text::Text;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $kind:ident = $name:literal),* $(,)?) => {
-        /// What a signal is about: the operation that failed, or the voice that speaks.
+        /// What a signal is about: the operation that failed, or its source.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
         pub enum SignalKind {
-            $($(#[doc = $doc])* $kind),*
+            $($(#[doc = $doc])* #[serde(rename = $name)] $kind),*
         }
 
         impl SignalKind {

@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Resu
         Ok(())
     })?;
     let head = splitter.finish_raw();
-    let ListKind { kind } = serde_json::from_slice(&head).map_err(|e| invalid(DecodeError::from(e).to_string()))?;
+    let DocumentKind { kind } = serde_json::from_slice(&head).map_err(|e| invalid(DecodeError::from(e).to_string()))?;
     match kind.strip_suffix("List") {
         Some(listed) => {
             for raw in unnamed {
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Resu
 }
 
 #[derive(Deserialize)]
-struct ListKind {
+struct DocumentKind {
     kind: String,
 }
 

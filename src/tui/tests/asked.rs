@@ -55,7 +55,7 @@ fn an_unknown_filter_field_is_reported_and_hides_nothing() {
     keys(&mut app, "/nod:x");
     assert_eq!(names(&app).len(), 4);
     assert!(shows(&app.draw(160, 24), "unknown field nod (available: ns: name: status: stage: cause: why: node:)"));
-    assert!(shows(&app.draw(80, 24), "no field nod"));
+    assert!(shows(&app.draw(80, 24), "unknown field nod"));
 }
 
 #[test]

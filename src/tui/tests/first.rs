@@ -11,7 +11,7 @@ fn drawn(node: &mut Node) -> String {
 #[test]
 fn an_empty_table_lists_pending_sources() {
     let mut node = Node::new();
-    assert!(drawn(&mut node).contains("no source has answered"));
+    assert!(drawn(&mut node).contains("no source has responded"));
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Connecting));
     node.say(Source::Cri, Fact::SourceState(SourceState::Connecting));
     node.say(Source::Cri, Fact::CallBegin(Call::CriList));

@@ -246,7 +246,7 @@ fn dropped_skipped_and_unreadable_lines_are_reported() {
     app.apply_log_update(LogUpdate::Lines(numbered(0, 3)));
     app.apply_log_update(LogUpdate::Restarted { restart: Some(4), origin: LogOrigin::File("/x/4.log".into()) });
     let drawn = app.draw(80, 24);
-    assert!(shows(&drawn, "-- 1234 lines left out") && shows(&drawn, "-- container restarted (restart 4)"));
+    assert!(shows(&drawn, "-- 1234 lines omitted") && shows(&drawn, "-- container restarted (restart 4)"));
     assert!(shows(&drawn, "current run, restart 4") && shows(&drawn, "/x/4.log"));
     app.apply_log_update(LogUpdate::Lines(numbered(0, 12_000)));
     let drawn = app.draw(80, 24);

@@ -218,7 +218,7 @@ fn without_pods_the_failing_sources_are_listed() {
     node.say(Source::ApiPods, Fact::SourceState(SourceState::Retrying { at: None, error }));
     let mut app = app(false);
     app.show(node.moment(), "");
-    assert!(shows(&app.draw(80, 24), "no pods known yet: api-pods retrying: refused"));
+    assert!(shows(&app.draw(80, 24), "no pods yet: api-pods retrying: refused"));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn an_open_pod_that_is_gone_stays() {
     let frame = app.draw(80, 24);
     assert!(shows(&frame, "shop/web  gone") && shows(&frame, "STAGES"));
     key(&mut app, KeyCode::Esc);
-    assert!(shows(&app.draw(80, 24), "no pods so far"));
+    assert!(shows(&app.draw(80, 24), "no pods yet"));
 }
 
 #[test]
