@@ -464,7 +464,8 @@ fn pods_are_filtered_and_sorted_as_on_the_screen() {
     assert_eq!(back, web);
     let all = names(&[]).len();
     assert_eq!(names(&["--filter", "!ns:healthy-web"]).len(), all - 2);
-    for (args, said) in [(["--filter", "pod:x"], "unknown field pod"), (["--sort", "size"], "unknown column \"size\"")] {
+    for (args, said) in [(["--filter", "pod:x"], "unknown field pod"), (["--sort", "size"], "unknown column \"size\"")]
+    {
         let (code, out, err) = run(&[&["pods", "--from", RECORDING], &args[..]].concat());
         assert!(code == 2 && out.is_empty() && err.contains(said), "{code} {err}");
     }

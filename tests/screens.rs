@@ -211,7 +211,11 @@ fn the_log_of_a_container() {
         with_log(&mut app);
         check(&format!("log-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "/table\nN");
-        app.apply_log_update(LogUpdate::Lines(vec![LogLine { at: None, stream: Stream::Unknown, text: "more".into() }]));
+        app.apply_log_update(LogUpdate::Lines(vec![LogLine {
+            at: None,
+            stream: Stream::Unknown,
+            text: "more".into(),
+        }]));
         check(&format!("log-search-{width}x{height}"), &text(&app.draw(width, height)));
         press(&mut app, "\x1bv");
         app.apply_log_update(LogUpdate::Unavailable(vec![

@@ -205,7 +205,7 @@ fn evidence(hit: &Hit, signals: &[Signal]) -> Vec<Evidence> {
     used.sort_by_key(|s| std::cmp::Reverse(s.at));
     let mut out: Vec<(Evidence, String)> = Vec::new();
     for signal in used {
-        let text = said(signal);
+        let text = evidence_text(signal);
         if text.is_empty() {
             continue;
         }
@@ -230,21 +230,21 @@ fn is_same(a: &str, b: &str) -> bool {
     within || a == b
 }
 
-/// Letters and digits of the end of a text, from the last on, where the reason stands whatever it is wrapped in: quotes,
-/// escapes and ids of pods that envelopes put around it are left out.
+/// Letters and digits of the end of a text, from the last on, where the reason is, whatever surrounds it; quotes, escapes and
+/// pod IDs around it are skipped.
 fn core(text: &str) -> String {
     let text = text.split_once("pod=\"").map_or(text, |(before, _)| before);
     text.chars().rev().filter(|c| c.is_alphanumeric()).take(CORE).collect()
 }
 
-fn said(signal: &Signal) -> Text {
+fn evidence_text(signal: &Signal) -> Text {
     let times = if signal.count > 1 { format!(" (x{})", signal.count) } else { String::new() };
     let code = |what: &str| signal.code.map(|c| format!("{what}{c}")).unwrap_or_default();
     match signal.kind {
         SignalKind::Ended => {
             let text = if signal.text.is_empty() { String::new() } else { format!(": {}", signal.text) };
             let restarts = if signal.count > 1 { format!(", {} restarts", signal.count) } else { String::new() };
-            format!("{} ended: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
+            format!("{} exited: {}{}{restarts}{text}", signal.container, signal.word, code(", exit code ")).into()
         }
         SignalKind::Schedule => format!(
             "FailedScheduling{times}: {}{}",

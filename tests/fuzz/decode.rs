@@ -19,7 +19,10 @@ pub fn klog(bytes: &[u8]) {
     let mut records: Vec<String> = text.lines().filter_map(|l| joiner.push((), l)).map(|(_, r)| r).collect();
     records.extend(joiner.take().map(|(_, r)| r));
     for record in records.iter().filter_map(|record| decode::klog(record, reference())) {
-        _ = (record.value("pod").len(), decode::kubelet_records(&record).iter().map(|line| line.text()).count());
+        _ = (
+            record.value("pod").len(),
+            decode::kubelet_records(&record).iter().map(|line| line.text().len()).sum::<usize>(),
+        );
     }
 }
 

@@ -19,9 +19,8 @@ use crate::tui::widgets::chosen_step::MARK;
 pub fn steps(steps: &[RemedyStep], chosen: Option<usize>, cells: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
-        let looks = if step.disrupts.is_none() && step.command.is_some() { " (read-only)" } else { "" };
         let number = if chosen == Some(i) { format!("{MARK}{:>2}. ", i + 1) } else { format!("{:>3}. ", i + 1) };
-        out.extend(hung(&number, &format!("{}{looks}", step.text.one_line()), Role::Plain, cells, theme));
+        out.extend(hung(&number, &step.text.one_line(), Role::Plain, cells, theme));
         if let Some(disrupts) = &step.disrupts {
             out.extend(hung("     ! ", &format!("disrupts: {}", disrupts.one_line()), Role::Warning, cells, theme));
         }
@@ -123,23 +122,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_does_is_said() {
+    fn a_disruptive_step_is_marked() {
         let todo = |disrupts: Option<&str>, command: Option<&str>| RemedyStep {
             text: "Do it".into(),
             command: command.map(Into::into),
             disrupts: disrupts.map(Into::into),
         };
-        let todos = [todo(None, Some("ls")), todo(Some("ends it"), Some("rm x")), todo(None, None)];
+        let todos = [todo(None, Some("ls")), todo(Some("stops it"), Some("rm x")), todo(None, None)];
         let text: Vec<String> =
             steps(&todos, Some(1), 60, &Theme::new(true, false)).iter().map(ToString::to_string).collect();
-        let expected = [
-            "  1. Do it (read-only)",
-            "     $ ls",
-            "▸ 2. Do it",
-            "     ! disrupts: ends it",
-            "     $ rm x",
-            "  3. Do it",
-        ];
+        let expected =
+            ["  1. Do it", "     $ ls", "▸ 2. Do it", "     ! disrupts: stops it", "     $ rm x", "  3. Do it"];
         assert_eq!(text, expected);
     }
 }
