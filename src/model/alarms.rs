@@ -62,7 +62,7 @@ impl Snapshot {
         self.pending_alarms().into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
-    /// The kubelet's health endpoint has not responded for [`CALL_STALLED_S`], or has never responded and refuses the
+    /// The kubelet's health endpoint has not responded for [`CALL_STALLED`], or has never responded and refuses the
     /// connection. The kubelet then performs none of the next actions.
     pub fn is_kubelet_unresponsive(&self, now: Time) -> bool {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
