@@ -272,7 +272,7 @@ fn leases_of_nodes_and_no_others() {
     assert_eq!((leases.len(), imported.skipped.len()), (1, 1));
     assert_eq!(imported.end.to_rfc3339(), "2026-03-01T12:00:07.500Z");
     let states = of(&capture("healthy-web"), Source::ApiLease).len();
-    assert_eq!(states, 1, "off, where nobody asked for leases");
+    assert_eq!(states, 1, "off: the input has no leases");
 }
 
 #[test]
@@ -286,6 +286,11 @@ fn other_files_and_folders_are_refused() {
         let error = import(&file).unwrap_err();
         assert!(error.to_string().contains("not a recognised input"), "{text}: {error}");
     }
+    let huge = "x".repeat(5 << 20);
+    let pod = format!(r#"{{"kind":"Pod","metadata":{{"name":"p","uid":"u","annotations":{{"a":"{huge}"}}}}}}"#);
+    std::fs::write(&file, format!(r#"{{"kind":"PodList","items":[{pod}]}}"#)).unwrap();
+    let error = import(&file).unwrap_err().to_string();
+    assert!(error.contains("object above the size limit"), "{error}");
     std::fs::write(&file, [0x1f, 0x8b, 1, 2, 3]).unwrap();
     assert!(matches!(import(&file), Err(ImportError::Read { .. })));
 }

@@ -65,7 +65,10 @@ pub(super) fn read(path: &Path, limits: Limits, timeline: &mut Timeline) -> Resu
         None => cluster.add([item(ListItem::Json(&head), "")], &name, timeline),
     }
     if cluster.is_empty() {
-        return Err(invalid("no pod, event or node in it".into()));
+        return Err(invalid(match timeline.main_reason() {
+            Some(reason) => format!("no usable pod, event or node in it; skipped: {reason}"),
+            None => "no pod, event or node in it".into(),
+        }));
     }
     Ok(cluster)
 }

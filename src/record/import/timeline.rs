@@ -91,6 +91,11 @@ impl Timeline {
         }
     }
 
+    /// The most frequent reason for which something could not be used.
+    pub(super) fn main_reason(&self) -> Option<&Text> {
+        self.skipped.iter().max_by_key(|skipped| skipped.count).map(|skipped| &skipped.what)
+    }
+
     /// Stamps every fact. `end` is the end of the input: later facts are moved to it.
     pub(super) fn finish(self, end: Time, node: Text) -> Imported {
         let clamp = |at: Time| at.min(end);
