@@ -47,7 +47,7 @@ pub fn open(path: &Path, kinds: Kinds) -> io::Result<File> {
 /// The text of a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// Those of [`open`]; [`io::ErrorKind::FileTooLarge`] and [`io::ErrorKind::InvalidData`] for what is no UTF-8.
+/// Those of [`open`]; [`io::ErrorKind::FileTooLarge`] and [`io::ErrorKind::InvalidData`] for bytes that are not UTF-8.
 pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     let mut text = String::new();
     // A file may grow while it is read.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_is_refused_at_once_and_nothing_is_read_beyond_the_limit() {
+    fn other_file_types_are_refused_at_once_and_nothing_is_read_beyond_the_limit() {
         let dir = std::env::temp_dir().join(format!("kpodtrace-named-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let at = |name: &str| dir.join(name);

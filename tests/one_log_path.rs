@@ -96,10 +96,10 @@ async fn live(dir: &Dir, log: NodeLog, text: &str, reference: Time) -> Vec<Obser
     }
 }
 
-/// What a finding says, without the wording of its entry.
-type Told = (String, String, String, String, Vec<String>);
+/// The content of a finding without the wording of its entry.
+type FindingContent = (String, String, String, String, Vec<String>);
 
-fn told(diagnosis: &Diagnosis) -> (Vec<Told>, Vec<String>) {
+fn contents(diagnosis: &Diagnosis) -> (Vec<FindingContent>, Vec<String>) {
     let findings = diagnosis.findings.iter().map(|f| {
         let evidence = f.evidence.iter().map(|e| format!("{:?} {:?} {}", e.source, e.at, e.text)).collect();
         (f.cause.to_string(), f.stage.to_string(), f.confidence.name().to_owned(), f.container.to_string(), evidence)
@@ -108,10 +108,10 @@ fn told(diagnosis: &Diagnosis) -> (Vec<Told>, Vec<String>) {
     (findings.collect(), signals.collect())
 }
 
-fn explain(moment: &NodeView, subject: &SubjectName) -> (Vec<Told>, Vec<String>) {
+fn explain(moment: &NodeView, subject: &SubjectName) -> (Vec<FindingContent>, Vec<String>) {
     let explained = explain_named(moment, subject);
     assert_eq!(explained.len(), 1);
-    told(&explained[0].diagnosis)
+    contents(&explained[0].diagnosis)
 }
 
 fn of_model(observations: &[Observation], now: Time) -> NodeView {

@@ -63,9 +63,6 @@ const ALLOWED: &[&str] = &[
     r"no (longer|more|less|later|earlier|fewer|other|one|matter|such)",
     r"stands for",
     r"well-(formed|known)",
-    // The sort order of that name.
-    r"trouble \(severity",
-    r"trouble or a column",
     r"`[^`]*`",
     r"https?://\S+",
 ];

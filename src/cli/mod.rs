@@ -298,7 +298,7 @@ pub struct DisplayArgs {
     /// Start with only the pods that match, such as 'web status:crash !ns:kube-system'
     #[arg(long, value_name = "WORDS")]
     pub filter: Option<String>,
-    /// Initial sort order: trouble (severity) or a column such as restarts; -COLUMN reverses it
+    /// Initial sort order: severity or a column such as restarts; -COLUMN reverses it
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
     /// Colours: default, light, high-contrast or colour-blind; NO_COLOR disables them
@@ -355,7 +355,7 @@ pub struct PodsArgs {
     /// one field: ns, name, status, stage, cause, why, node (status:crash, cause:oom). !WORD excludes
     #[arg(long, value_name = "WORDS")]
     pub filter: Option<String>,
-    /// Sort by trouble (severity), name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN reverses it
+    /// Sort by severity, name, ready, status, stage, in-stage, restarts, age, next or why; -COLUMN reverses it
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, conflicts_with = "watch")]
     pub sort: Option<String>,
     /// Keep printing changes until Ctrl-C; for a recording, print the changes from its start (or --at) to its end

@@ -30,7 +30,7 @@ pub fn toml_text(config: &Config) -> String {
     line(
         format!("sort = {}", quoted(&config.sort.value.name())),
         &config.sort.origin,
-        "trouble (severity) or a column; a leading - reverses it",
+        "severity or a column; a leading - reverses it",
     );
     line(
         format!("filter = {}", quoted(&config.filter.value)),

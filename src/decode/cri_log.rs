@@ -85,7 +85,7 @@ impl LogDecoder {
         self.end_pieces(out);
     }
 
-    /// Adds incomplete lines as they are: a prompt has no line end.
+    /// Adds incomplete lines unchanged: a prompt has no line end.
     pub fn end_pieces(&mut self, out: &mut Vec<LogLine>) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by(|a, b| (a.at, a.stream, &a.text).cmp(&(b.at, b.stream, &b.text)));
@@ -154,7 +154,7 @@ impl OpenLine {
 }
 
 /// Offset of the first complete line in `bytes`, a part of a log: after the first line that is known to end in it.
-pub fn first_begin(bytes: &[u8]) -> usize {
+pub fn first_complete_line(bytes: &[u8]) -> usize {
     let mut begin = 0;
     let mut first = None;
     // The start of the first line is missing.
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_chunk_starts_at_a_line() {
-        let at = |log: &'static str| &log[first_begin(log.as_bytes())..];
+        let at = |log: &'static str| &log[first_complete_line(log.as_bytes())..];
         assert_eq!(at("cut\n2026-03-02T09:00:00Z stdout F a\nb\n"), "b\n");
         let pieces = "t\n2026-03-02T09:00:00Z stdout P a\n2026-03-02T09:00:00Z stdout F b\nrest";
         assert_eq!(at(pieces), "rest");

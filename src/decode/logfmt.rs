@@ -21,7 +21,7 @@ pub struct LogfmtRecord {
 }
 
 impl LogfmtRecord {
-    /// The line as it is kept.
+    /// The record of the line.
     pub fn line(&self) -> LogRecord {
         let (pod, uid) = sandbox_of(&self.message);
         let line = LogRecord { pod, uid, ..LogRecord::new(self.at, self.level, self.message.as_str()) };

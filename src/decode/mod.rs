@@ -24,7 +24,7 @@ mod vitals;
 
 pub use configz::kubelet_config;
 pub use cri_details::{ContainerDetails, SandboxDetails};
-pub use cri_log::{LogDecoder, LogForm, cri_log, first_begin};
+pub use cri_log::{LogDecoder, LogForm, cri_log, first_complete_line};
 pub use failure::{failure, failure_kind};
 pub use go::go_unquote;
 pub use health::health_answer;

@@ -52,7 +52,7 @@ pub struct RawLogLine<'a> {
     pub pid: Option<u32>,
     /// syslog's level.
     pub priority: Option<u8>,
-    /// It has a prefix of its own without a process: it continues no record.
+    /// It has a separate prefix without a process: it continues no record.
     pub is_separate: bool,
 }
 

@@ -63,7 +63,7 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
         // A fault of the node explains a pod only at the stages that the entry lists.
         let elsewhere =
             bench.stage.is_some_and(|stage| cause.place == CauseScope::Node && !cause.explains.contains(&stage));
-        if elsewhere && !in_last_words(&hit, signals) {
+        if elsewhere && !in_last_output(&hit, signals) {
             continue;
         }
         let at_place = matches!((cause.place, bench.stage), (CauseScope::Stage(a), Some(b)) if a == b);
@@ -93,24 +93,25 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     });
     let mut all: Vec<Candidate> = gathered.collect();
     all.sort_by(|a, b| b.key().cmp(&a.key()).then_with(|| a.rule.cause.cmp(&b.rule.cause)));
-    let told: Vec<bool> = (0..all.len()).map(|i| adds(all.get(i), all.get(..i).unwrap_or_default())).collect();
-    let all = all.into_iter().zip(told).filter_map(|(candidate, told)| told.then_some(candidate)).take(TOLD);
+    let texts_of: Vec<bool> = (0..all.len()).map(|i| adds(all.get(i), all.get(..i).unwrap_or_default())).collect();
+    let all =
+        all.into_iter().zip(texts_of).filter_map(|(candidate, texts_of)| texts_of.then_some(candidate)).take(TOLD);
     let mut findings: Vec<Finding> = all.map(|c| c.finding(bench, signals)).collect();
     if let Some(first) = findings.first_mut() {
-        first.evidence.extend(last_words(first, signals));
+        first.evidence.extend(last_output(first, signals));
     }
     findings
 }
 
 /// The hit rests on the last output of a container that failed.
-fn in_last_words(hit: &Hit, signals: &[Signal]) -> bool {
+fn in_last_output(hit: &Hit, signals: &[Signal]) -> bool {
     let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
     let failed =
         |s: &&Signal| s.kind == SignalKind::Ended && *s.container == *hit.container && s.code.is_some_and(|c| c != 0);
     own.all(|s| s.kind == SignalKind::Output) && signals.iter().any(|s| failed(&s))
 }
 
-/// False for what says nothing beside the deeper causes `before` it: a cause that is taken when nothing else fits, proved by
+/// False for a cause that adds nothing to the deeper causes `before` it: one that is taken when nothing else fits, proved by
 /// nothing but what proves one of them, and noise beside a fault.
 fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     let Some(c) = candidate else { return false };
@@ -124,7 +125,7 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
 }
 
 /// The last output of a container that failed, whether a rule matches it or not.
-fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
+fn last_output(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     let own = |kind: SignalKind| signals.iter().filter(move |s| s.kind == kind && s.container == finding.container);
     if !own(SignalKind::Ended).any(|end| end.code.is_some_and(|code| code != 0)) {
         return Vec::new();
@@ -137,8 +138,8 @@ fn last_words(finding: &Finding, signals: &[Signal]) -> Vec<Evidence> {
     lines.retain(|s| seen.insert(&s.text));
     lines.reverse();
     let last = lines.split_off(lines.len().saturating_sub(WORDS)).into_iter();
-    let told = |s: &&Signal| finding.evidence.iter().any(|e| e.text == s.text && e.source == s.source);
-    last.filter(|s| !told(s)).map(|s| Evidence::new(s.source, s.at, s.text.clone())).collect()
+    let texts_of = |s: &&Signal| finding.evidence.iter().any(|e| e.text == s.text && e.source == s.source);
+    last.filter(|s| !texts_of(s)).map(|s| Evidence::new(s.source, s.at, s.text.clone())).collect()
 }
 
 impl Candidate<'_> {
@@ -271,7 +272,7 @@ fn evidence_text(signal: &Signal) -> Text {
 mod tests {
     use super::*;
 
-    fn told(texts: &[&str]) -> Vec<String> {
+    fn texts_of(texts: &[&str]) -> Vec<String> {
         let signals: Vec<Signal> =
             texts.iter().map(|t| Signal::new(SignalKind::Event, Source::ApiEvents, "", *t)).collect();
         let hit = Hit { rule: 0, signals: (0..signals.len()).collect(), container: String::new() };
@@ -279,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn one_message_in_several_envelopes_is_told_once_and_plainly() {
+    fn one_message_in_several_envelopes_is_shown_once() {
         let plain = "failed to resolve image: registry.example/app:1: not found";
         let wrapped = format!(r#"Error syncing pod, skipping: failed to \"StartContainer\": \"{plain}\""#);
-        assert_eq!(told(&[&wrapped, plain]), [plain]);
+        assert_eq!(texts_of(&[&wrapped, plain]), [plain]);
     }
 
     #[test]
     fn few_letters_swallow_nothing() {
-        assert_eq!(told(&["!", "exit 1", "the program ended with exit 1", "Always"]).len(), 4);
+        assert_eq!(texts_of(&["!", "exit 1", "the program ended with exit 1", "Always"]).len(), 4);
     }
 }

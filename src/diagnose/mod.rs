@@ -86,8 +86,9 @@ impl Diagnoser<'_> {
             next: placed.position.next,
             of_node: false,
         };
-        let well = stage == Stage::Running && matches!(placed.position.state, StageState::Active | StageState::Done);
-        let findings = told(judge(&bench, &signals), well);
+        let is_healthy =
+            stage == Stage::Running && matches!(placed.position.state, StageState::Active | StageState::Done);
+        let findings = without_noise(judge(&bench, &signals), is_healthy);
         if !findings.is_empty() {
             let holds_until = self.holds_until(placed, &signals);
             return Diagnosis { findings, signals, holds_until };
@@ -96,7 +97,7 @@ impl Diagnoser<'_> {
         let waited = place.since.map_or(0, |since| (self.now - since).num_seconds());
         let moving =
             !matches!(place.state, StageState::Failed | StageState::Unknown) && waited <= STAGE_STUCK.num_seconds();
-        let cause = if well {
+        let cause = if is_healthy {
             HEALTHY
         } else if moving {
             TRANSIENT
@@ -160,14 +161,14 @@ impl Diagnoser<'_> {
             .as_ref()
             .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
         let bench = JudgeContext { book: self.book, stage: None, vars: &with, next: None, of_node };
-        let findings = told(judge(&bench, &signals), of_node && ready);
+        let findings = without_noise(judge(&bench, &signals), of_node && ready);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
         }
         let known = self.snapshot.node.is_some() || self.snapshot.kubelet.scraped_at().is_some();
-        let well = known && !vars.contains_key("pod");
+        let is_healthy = known && !vars.contains_key("pod");
         let troubled: Vec<Evidence> = if of_node { self.unexplained() } else { Vec::new() };
-        let cause = if well && troubled.is_empty() { HEALTHY } else { UNKNOWN };
+        let cause = if is_healthy && troubled.is_empty() { HEALTHY } else { UNKNOWN };
         let finding = plain.unwrap_or_else(|| self.plain(cause, CauseScope::Node.name(), vars, troubled));
         Diagnosis { findings: vec![finding], signals, holds_until: None }
     }
@@ -175,9 +176,9 @@ impl Diagnoser<'_> {
     /// Conditions of the node, those of agents included, whose names report a failure.
     fn unexplained(&self) -> Vec<Evidence> {
         let conditions = self.snapshot.node.iter().flat_map(|n| &n.status.conditions);
-        let told = conditions.filter(|c| c.is_true() && TROUBLE_WORDS.iter().any(|w| c.kind.contains(w)));
+        let without_noise = conditions.filter(|c| c.is_true() && TROUBLE_WORDS.iter().any(|w| c.kind.contains(w)));
         let text = |c: &Condition| format!("{}={}, {}: {}", c.kind, c.status, c.reason, c.message);
-        told.map(|c| Evidence::new(Source::ApiNode, c.last_transition_time, text(c))).collect()
+        without_noise.map(|c| Evidence::new(Source::ApiNode, c.last_transition_time, text(c))).collect()
     }
 
     /// A finding without a rule.
@@ -215,7 +216,7 @@ impl Diagnoser<'_> {
     }
 }
 
-/// The findings of a subject; of a healthy one not the noise alone.
-fn told(findings: Vec<Finding>, well: bool) -> Vec<Finding> {
-    if well && findings.iter().all(|f| f.cause == NOISE) { Vec::new() } else { findings }
+/// The findings of a subject; none if it is healthy and only noise was found.
+fn without_noise(findings: Vec<Finding>, is_healthy: bool) -> Vec<Finding> {
+    if is_healthy && findings.iter().all(|f| f.cause == NOISE) { Vec::new() } else { findings }
 }

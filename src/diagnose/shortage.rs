@@ -81,7 +81,7 @@ mod tests {
         Fact::Node(serde_json::from_value(node).unwrap())
     }
 
-    fn said(nodes: Vec<Fact>, pods: Vec<Fact>) -> Vec<(&'static str, String)> {
+    fn texts(nodes: Vec<Fact>, pods: Vec<Fact>) -> Vec<(&'static str, String)> {
         let mut known = Node::new();
         known.list(Source::ApiNode, nodes);
         known.list(Source::ApiPods, pods);
@@ -98,8 +98,8 @@ mod tests {
         };
         let pods = || vec![pod("big", "", "4"), pod("a", "w1", "500m"), pod("b", "w2", "6800m")];
         let want = "The pod requests 4 cpu; of 2 nodes without a taint, w1 has most left: 3500m of 4.";
-        assert_eq!(said(three(), pods()), [("short_cpu", want.to_owned())]);
-        assert_eq!(said(three()[..2].to_vec(), pods()), [], "a third node is not known here");
-        assert_eq!(said(three(), vec![pod("big", "", "3"), pod("a", "w1", "500m")]), [], "it is not cpu");
+        assert_eq!(texts(three(), pods()), [("short_cpu", want.to_owned())]);
+        assert_eq!(texts(three()[..2].to_vec(), pods()), [], "a third node is not known here");
+        assert_eq!(texts(three(), vec![pod("big", "", "3"), pod("a", "w1", "500m")]), [], "it is not cpu");
     }
 }

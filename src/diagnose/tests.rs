@@ -31,7 +31,7 @@ fn event(uid: &str, reason: &str, message: &str, at: Time) -> Fact {
 }
 
 #[test]
-fn a_probe_of_the_run_before_a_boot_says_nothing_of_this_run() {
+fn a_probe_failure_before_a_boot_is_not_about_this_run() {
     let mut node = Node::new();
     let at = node.at;
     let ago = |s: i64| at - TimeDelta::seconds(s);
@@ -72,7 +72,7 @@ fn a_kubelet_that_does_not_reach_the_api_server_ends_no_container() {
 }
 
 #[test]
-fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
+fn the_last_output_of_a_failed_program_is_evidence() {
     let mut node = Node::new();
     let at = node.at;
     let ended =
@@ -96,7 +96,7 @@ fn what_a_program_wrote_last_is_told_where_it_ended_badly() {
     assert_eq!(words, ["word 4", "word 5", "word 6", "word 7", "word 8"]);
 }
 
-fn said_of_node(kind: &str, status: &str) -> String {
+fn cause_of_node(kind: &str, status: &str) -> String {
     let mut known = Node::new();
     let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});
     let other = json!({"type": kind, "status": status, "reason": "R", "message": "m"});
@@ -107,10 +107,10 @@ fn said_of_node(kind: &str, status: &str) -> String {
 }
 
 #[test]
-fn a_condition_that_no_rule_knows_is_not_well() {
-    assert_eq!(said_of_node("FabricBrokenProblem", "True"), UNKNOWN);
-    assert_eq!(said_of_node("FabricBrokenProblem", "False"), HEALTHY);
-    assert_eq!(said_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
+fn a_condition_that_no_rule_knows_is_unknown() {
+    assert_eq!(cause_of_node("FabricBrokenProblem", "True"), UNKNOWN);
+    assert_eq!(cause_of_node("FabricBrokenProblem", "False"), HEALTHY);
+    assert_eq!(cause_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
 }
 
 #[test]

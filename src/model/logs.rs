@@ -14,12 +14,12 @@ use crate::weight::Weigh;
 const PODS_KEPT: usize = 2048;
 /// As many more are kept until all of them go at once: to find the oldest costs a pass over all.
 const PODS_MORE: usize = 512;
-/// CountedBytes that their lines may take, and as many again what the kubelet's log says of each: about 6 KiB for each pod.
+/// Bytes that their lines may take, and as many again for the kubelet's log records of each: about 6 KiB for each pod.
 const BYTES_KEPT: usize = 12 << 20;
 /// Traces remembered while spans of the same trace may still arrive in another batch.
 const TRACES_KEPT: usize = 128;
 
-/// The latest of each kind that the log said of one pod.
+/// The latest record of each kind about one pod.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PodLog {
     /// `SyncLoop ADD`, the last one (a kubelet restart adds every pod again), and its config source.
@@ -95,7 +95,7 @@ pub struct PodSpans {
     pub terminating: Option<(Time, Time)>,
 }
 
-/// What log and spans said.
+/// What the kubelet's log and spans reported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Logs {
     /// By pod UID, or by `namespace/name` where the lines name no UID.
@@ -111,9 +111,9 @@ pub struct Logs {
     /// KeptLines of pods, by `namespace/name` or UID.
     #[serde(default)]
     pub(super) pod_lines: Arc<BTreeMap<Text, Arc<KeptLines>>>,
-    /// When the sync loop last said that it skips its work, and why.
+    /// When the sync loop last reported that it skips its work, and why.
     pub loop_blocked: Option<(Time, Message)>,
-    /// When PLEG last complained, and of what.
+    /// When PLEG last reported an error, and which.
     pub pleg_trouble: Option<(Time, Message)>,
     #[serde(skip)]
     of_pods: CountedBytes,
@@ -218,7 +218,7 @@ impl Logs {
         }
     }
 
-    /// What the log says of a pod that exists since `created`: older lines are about a namesake.
+    /// The log records about a pod that exists since `created`: older ones are about an earlier pod of the same name.
     pub(super) fn of(&self, uid: &str, namespaced: &str, created: Option<Time>) -> Option<Arc<PodLog>> {
         let log = self.pods.get(namespaced).or_else(|| self.pods.get(uid))?;
         let own = created.is_none_or(|c| log.last >= Some(c));

@@ -137,7 +137,7 @@ impl LogKind {
         })
     }
 
-    /// The line marks progress: it is no evidence of a failure, and its text is not kept.
+    /// The line marks progress: it does not prove a failure, and its text is not kept.
     pub fn is_progress(&self) -> bool {
         match self {
             Self::PodSeen { .. }

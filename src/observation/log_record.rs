@@ -9,7 +9,7 @@ use crate::text::{Message, Text};
 const MOST_FIELDS: usize = 24;
 /// Bytes kept of all fields of one line; further fields are dropped.
 const MOST_FIELD_BYTES: usize = 16 * 1024;
-/// Fields that [`LogRecord::text`] leaves out: the error follows the message, the pod is a value of its own.
+/// Fields that [`LogRecord::text`] leaves out: the error follows the message, the pod is a separate value.
 const NOT_IN_TEXT: [&str; 6] = ["err", "pod", "podUID", "podID", "pods", "logger"];
 
 /// Level of a log line.

@@ -1,5 +1,5 @@
-//! Owns the tests of the recording as a whole: what is written is read back, and damage costs what it touches.
-//! It must not test what an observation encodes to; `tests/golden.rs` does.
+//! Tests of the recording as a whole: written data is read back, and damage costs only the frames it touches. The encoding of an
+//! observation is tested in `tests/golden.rs`.
 
 use std::borrow::Cow;
 use std::os::unix::fs::PermissionsExt;
@@ -81,7 +81,7 @@ fn damages(reader: &RecordReader) -> Vec<Damage> {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_observations_are_read_back() {
     let reader = open(SMALL.0.as_slice()).unwrap();
     assert!(reader.is_complete(), "{:?}", reader.problems());
     assert_eq!(reader.header(), &header());

@@ -203,7 +203,10 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
                 .split('.')
                 .all(|s| !s.is_empty() && s.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
         if !well_formed {
-            return Err(at(raw.id.span().start, format!("{id:?} is no cause: it is written as in image.not-found")));
+            return Err(at(
+                raw.id.span().start,
+                format!("{id:?} is not a cause id: expected one such as image.not-found"),
+            ));
         }
         let template =
             |text: &Spanned<String>| Template::read(text.get_ref()).map_err(|reason| at(text.span().start, reason));
@@ -251,7 +254,7 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
             };
             let (all, any, not) = (terms(rule.all)?, terms(rule.any)?, terms(rule.not)?);
             let Some(first) = all.iter().chain(&any).flat_map(RuleTerm::conditions).next() else {
-                return Err(at(line, "a rule that asks for nothing: it needs all or any".to_owned()));
+                return Err(at(line, "a rule without a condition: it needs `all` or `any`".to_owned()));
             };
             let kind =
                 parsed.conditions.get(*first).and_then(|c| c.kinds.first()).copied().unwrap_or(SignalKind::Event);

@@ -26,7 +26,7 @@ pub(super) struct Prefilter {
     automaton: Option<AhoCorasick>,
     /// Patterns without a usable literal.
     always: Vec<usize>,
-    /// For each literal the patterns whose most telling clause it is of: only these are looked at when it is there.
+    /// For each literal the patterns whose most selective clause contains it: only these are tried if it is found.
     begins: Vec<Vec<usize>>,
     /// For each pattern, by its number, the other clauses of literals by their numbers.
     others: Vec<Vec<Vec<usize>>>,
@@ -43,7 +43,7 @@ impl Prefilter {
                 continue;
             };
             let mut clauses = clauses_of(text);
-            clauses.sort_by_key(|clause| std::cmp::Reverse(tells(clause)));
+            clauses.sort_by_key(|clause| std::cmp::Reverse(selectivity(clause)));
             let first = clauses.len().min(1);
             let rest = clauses.split_off(first);
             clauses.extend(rest.into_iter().filter(|clause| shortest(clause) >= WORTH_A_LOOK));
@@ -93,7 +93,7 @@ impl Prefilter {
     }
 }
 
-/// The clauses that a text must meet, as lower case; none when nothing can be said.
+/// The clauses that a text must meet, in lower case; none if that cannot be decided.
 fn clauses_of(pattern: &str) -> Vec<Clause> {
     // Case counts here, so that letters stay literals; the automaton ignores it as the compiled pattern does.
     let parsed = ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
@@ -103,8 +103,8 @@ fn clauses_of(pattern: &str) -> Vec<Clause> {
     clauses
 }
 
-/// How much it tells that a text holds one of a clause, for comparison: how long they are, and how few.
-fn tells(clause: &Clause) -> (usize, std::cmp::Reverse<usize>) {
+/// How selective a clause is, for comparison: the length of its literals, and how few they are.
+fn selectivity(clause: &Clause) -> (usize, std::cmp::Reverse<usize>) {
     let common = |literal: &Vec<u8>| COMMON.iter().any(|c| literal.eq_ignore_ascii_case(c.as_bytes()));
     let least = clause.iter().map(|literal| if common(literal) { 1 } else { literal.len() }).min();
     (least.unwrap_or(0), std::cmp::Reverse(clause.len()))
@@ -122,7 +122,7 @@ fn clauses(hir: &Hir) -> Vec<Clause> {
         HirKind::Concat(parts) => parts.iter().flat_map(clauses).collect(),
         HirKind::Alternation(branches) => {
             // One clause for all branches: the most selective one of each.
-            let best = |branch: &Hir| clauses(branch).into_iter().max_by_key(tells);
+            let best = |branch: &Hir| clauses(branch).into_iter().max_by_key(selectivity);
             let each: Option<Vec<Clause>> = branches.iter().map(best).collect();
             each.map(|each| vec![each.concat()]).unwrap_or_default()
         }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_told_apart_by_what_a_text_holds() {
+    fn patterns_are_selected_by_the_literals_in_a_text() {
         let patterns = ["no space left", "quota|no space", "[0-9]+", "left.*device"];
         let filter = Prefilter::new(patterns.iter().copied().map(Some).chain([None]));
         let may = |text: &str| filter.may_match(text.as_bytes());

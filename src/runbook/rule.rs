@@ -29,7 +29,7 @@ impl SignalCondition {
     }
 }
 
-/// A word as it is written, or its begin where it ends with `*`.
+/// The exact word, or a prefix if `wanted` ends with `*`.
 fn word_matches(wanted: &str, word: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(begin) => word.starts_with(begin),
@@ -82,7 +82,7 @@ pub struct Rule {
     pub not: Vec<RuleTerm>,
     /// How sure it is then.
     pub confidence: Confidence,
-    /// Which of several causes is the deeper: the greater one is told first. 50 is a cause that names itself, below 40
+    /// Which of several causes is the deeper: the greater weight comes first. 50 is a cause that names itself, below 40
     /// one that is taken when nothing else fits.
     pub weight: u8,
     /// What it means, if this rule knows more than the cause.

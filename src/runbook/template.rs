@@ -20,7 +20,7 @@ impl Template {
     /// Reads a text; `{{` and `}}` are braces.
     ///
     /// # Errors
-    /// When a brace is not closed, or what it holds is no name.
+    /// When a brace is not closed, or contains no valid name.
     pub fn read(text: &str) -> Result<Self, String> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find(['{', '}']) {

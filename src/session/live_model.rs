@@ -1,4 +1,4 @@
-//! The model of a live node: applies observations as they are received, and records them if requested. It never waits for a
+//! The model of a live node: applies each received observation, and records it if requested. It never waits for a
 //! source longer than the caller allows.
 
 use std::collections::BTreeMap;

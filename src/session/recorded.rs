@@ -296,7 +296,7 @@ impl RecordedSession {
                 let Stamp { mono, wall, .. } = observation.stamp;
                 self.move_clocks(mono);
                 self.last_observation = self.last_observation.max(mono);
-                // An observation stamped before one that is already applied is no evidence of a clock step.
+                // An observation stamped before one that is already applied does not prove a clock step.
                 if mono == self.at && !is_near(self.now, wall) {
                     self.now = wall;
                 }

@@ -25,7 +25,7 @@ pub struct RecordingTotals {
     pub left_out: u64,
 }
 
-/// Writes observations to a recording as they are received.
+/// Writes each received observation to a recording.
 pub struct Recorder {
     writer: RecordWriter<File>,
     cutter: FrameCutter,

@@ -33,7 +33,7 @@ pub enum KnownFile {
 }
 
 impl KnownFile {
-    /// The path, as it is shown.
+    /// The path, for display.
     pub fn path(&self) -> &Path {
         match self {
             Self::Named(path) | Self::Discovered { path, .. } => path,
@@ -127,7 +127,7 @@ impl KnownFile {
     /// Why others than root could have written it; also of a file that the user named.
     ///
     /// # Errors
-    /// As the file system says.
+    /// Errors of the file system.
     pub fn distrust(&self, owners: Owners) -> io::Result<Option<Distrust>> {
         let judged = match self {
             Self::Named(path) => resolve(Path::new("/"), &std::path::absolute(path)?, Policy::Trusted(owners)),

@@ -49,7 +49,7 @@ impl Owners {
 
     /// What is wrong with a component of a path, `entry`, opened with `O_PATH` as `fd`.
     ///
-    /// A directory that others can write to passes if it is sticky: nobody but its owner can then rename or remove what
+    /// A directory that others can write to passes if it is sticky: only its owner can then rename or remove what
     /// root has put there, and every component is judged by its own owner.
     pub(super) fn judge(self, entry: &Stat, fd: BorrowedFd<'_>, group_may_write: bool) -> Result<(), DistrustReason> {
         if !self.trusts(entry.st_uid) {
@@ -75,7 +75,7 @@ impl Owners {
     }
 }
 
-/// True for a directory in which everybody can add names but only owners can remove or rename them.
+/// True for a directory in which every user can add names but only owners can remove or rename them.
 pub(super) fn is_sticky(entry: &Stat) -> bool {
     entry.st_mode & STICKY != 0
 }

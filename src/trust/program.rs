@@ -20,7 +20,7 @@ pub const PROGRAM_DIRS: &[&str] = &[
     "/run/current-system/sw/bin",
 ];
 
-/// The path of a program: as it is if absolute, else in the first of [`PROGRAM_DIRS`] that has it.
+/// The path of a program: unchanged if absolute, else in the first of [`PROGRAM_DIRS`] that has it.
 ///
 /// # Errors
 /// When it is not there, or root alone could not have put it there.
@@ -45,7 +45,7 @@ pub fn find_program(name: &str, owners: Owners) -> io::Result<PathBuf> {
 fn judged(path: &Path, owners: Owners) -> io::Result<PathBuf> {
     let resolved = resolve(Path::new("/"), path, Policy::Trusted(owners))?;
     if resolved.kind() == FileType::RegularFile {
-        // The name that was asked for: programs such as busybox do what they are called.
+        // The requested name: programs such as busybox do what they are called.
         Ok(path.to_owned())
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"))

@@ -98,7 +98,7 @@ fn a_folder_of_the_users_is_not_left_by_links() {
 }
 
 #[test]
-fn workload_places_are_refused_whoever_owns_them() {
+fn workload_places_are_refused_with_any_owner() {
     let dir = Dir::new("volumes");
     dir.write("var/lib/kubelet/pods/u/volumes/v/kubeconfig", 0o600);
     dir.write("var/lib/kubelet/kubeconfig", 0o600);
@@ -149,7 +149,7 @@ fn programs_are_found_in_fixed_directories_alone() {
     assert!(find_program("./sh", owners).is_err() && find_program("", owners).is_err());
 }
 
-/// The twins need a second user, whom root alone can act for; as any other user the owner is that user, who is believed.
+/// The twins need a second user, and root alone can act as another user. For any other user, the owner is that user, which is trusted.
 #[test]
 fn what_an_unprivileged_user_owns_is_not_believed_by_root() {
     if !Owners::of_process().is_root() {

@@ -43,7 +43,7 @@ pub struct Resolved {
 /// Resolves `path` below the directory `root`, which is not judged itself; absolute links and `..` stay below it.
 ///
 /// # Errors
-/// A [`Distrust`] inside of an [`io::Error`], or what the kernel says.
+/// A [`Distrust`] inside an [`io::Error`], or an error of the kernel.
 pub fn resolve(root: &Path, path: &Path, policy: Policy) -> io::Result<Resolved> {
     let top = rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut dirs = vec![DirEntry { stat: rustix::fs::fstat(&top)?, fd: top, path: PathBuf::from("/") }];

@@ -122,7 +122,7 @@ impl TuiError {
         }
     }
 
-    /// Nobody needs to be told: whoever ended the program knows.
+    /// No message is needed: the user or the system ended the program.
     pub fn is_quiet(&self) -> bool {
         matches!(self, TuiError::Signal(_) | TuiError::HangUp)
     }

@@ -6,7 +6,7 @@ use crate::tui::keys::keymap::Keymap;
 use crate::tui::keys::{Action, Context};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::ColorScheme;
-use crate::view::{Column, Sort};
+use crate::view::{Column, SEVERITY, Sort};
 
 /// Highest number of candidates.
 const OFFERED: usize = 30;
@@ -140,7 +140,7 @@ fn values(name: &str, screen: &ScreenState) -> Vec<String> {
         "runbook" => screen.node_view.book().causes().map(|cause| cause.id.clone()).collect(),
         "theme" => ColorScheme::ALL.map(|look| look.name().to_owned()).to_vec(),
         "sort" => {
-            let names = ["trouble"].into_iter().chain(Column::ALL.map(Column::name));
+            let names = [SEVERITY].into_iter().chain(Column::ALL.map(Column::name));
             names.clone().map(str::to_owned).chain(names.map(|name| format!("-{name}"))).collect()
         }
         _ => Vec::new(),

@@ -61,46 +61,49 @@ impl Column {
     /// The column of that name.
     ///
     /// # Errors
-    /// The names there are.
+    /// Names the accepted values.
     pub fn parse(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|c| c.name() == name);
         found.ok_or_else(|| format!("unknown column {name:?} (available: {})", Self::ALL.map(Self::name).join(", ")))
     }
 
-    /// The largest comes first, unless reversed: what is longest and most often is looked for.
+    /// The largest comes first, unless reversed.
     pub fn is_largest_first(self) -> bool {
         matches!(self, InStage | Restarts)
     }
 }
 
-/// The order of rows: by health, worst first, or by a column.
+/// Name of the order by severity, worst first.
+pub const SEVERITY: &str = "severity";
+
+/// The order of rows: by severity, worst first, or by a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sort {
-    /// The column; None for health.
+    /// The column; None for severity.
     pub by: Option<Column>,
-    /// The other way round.
+    /// In reverse order.
     pub reversed: bool,
 }
 
 impl Sort {
-    /// `trouble` or a column's name, with `-` before it for the other way round.
+    /// [`SEVERITY`] or a column's name, with `-` before it for the reverse order.
     ///
     /// # Errors
-    /// The names there are.
+    /// Names the accepted values.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (reversed, name) = text.strip_prefix('-').map_or((false, text), |name| (true, name));
         match name {
-            "trouble" => Ok(Self { by: None, reversed }),
+            SEVERITY | "trouble" => Ok(Self { by: None, reversed }),
             name => match Column::parse(name) {
                 Ok(by) => Ok(Self { by: Some(by), reversed }),
-                Err(why) => Err(format!("{}, trouble)", why.trim_end_matches(')'))),
+                Err(why) => Err(format!("{}, {SEVERITY})", why.trim_end_matches(')'))),
             },
         }
     }
 
     /// The name that `parse` reads.
     pub fn name(self) -> String {
-        let name = self.by.map_or("trouble", Column::name);
+        let name = self.by.map_or(SEVERITY, Column::name);
         if self.reversed { format!("-{name}") } else { name.to_owned() }
     }
 

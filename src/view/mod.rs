@@ -27,7 +27,7 @@ mod subjects;
 mod timeline;
 
 pub use channels::{ChannelHealth, LoopChannel};
-pub use column::{Column, Sort};
+pub use column::{Column, SEVERITY, Sort};
 pub use cpu_use::{CpuUse, by_cpu};
 pub use events::{EventLine, events, newest_events};
 pub use eviction::{Victim, by_eviction, by_kernel};

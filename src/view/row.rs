@@ -9,7 +9,7 @@ use crate::text::Text;
 use crate::thresholds::{BACK_OFF_RESET, STAGE_SLOW};
 use crate::time::TimeDelta;
 
-/// How troubled a pod is; higher is shown first.
+/// Severity of a pod's state; higher is shown first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PodHealth {
     /// Ended as it should.
@@ -95,7 +95,7 @@ pub struct Row {
     pub why: String,
     /// Cause id of that finding; empty when none was made.
     pub cause: Text,
-    /// How troubled.
+    /// Its severity.
     pub health: PodHealth,
 }
 

@@ -51,7 +51,7 @@ pub struct ExplainedSubject {
     pub diagnosis: Diagnosis,
     /// The node's fault that explains it.
     pub of_node: Option<Finding>,
-    /// How troubled, for the order.
+    /// Severity, for the order.
     pub health: PodHealth,
     /// What it has more of than is kept.
     pub left_out: Vec<LeftOut>,

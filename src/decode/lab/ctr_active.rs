@@ -5,7 +5,7 @@ use crate::observation::{Pull, Time};
 use crate::text::Text;
 use crate::time::TimeDelta;
 
-/// Reads the table as it was printed at `at`.
+/// Reads the table printed at `at`.
 ///
 /// Ages are whole seconds or coarser, rounded down: start times are later than the real ones by the rounding.
 ///

@@ -108,8 +108,8 @@ mod tests {
     use crate::pipeline::tests::fixture::Node;
     use crate::runbook::Runbook;
 
-    /// The cause told of a pod of which there are only events: reason, message and age in seconds of each.
-    fn told(events: &[(&str, &str, i64)]) -> (String, &'static str) {
+    /// The top cause of a pod that only events describe: reason, message and age in seconds of each.
+    fn top_cause(events: &[(&str, &str, i64)]) -> (String, &'static str) {
         let mut node = Node::new();
         let event = |(i, (reason, message, age)): (usize, &(&str, &str, i64))| {
             let at = node.at - TimeDelta::seconds(*age);
@@ -130,24 +130,27 @@ mod tests {
 
     #[test]
     fn events_alone_say_where_it_stands() {
-        assert_eq!(told(&[NO_CPU]), ("sched.insufficient-cpu".into(), "scheduling"));
+        assert_eq!(top_cause(&[NO_CPU]), ("sched.insufficient-cpu".into(), "scheduling"));
         let scheduled = ("Scheduled", "Successfully assigned n/p to w", 200);
         let mount = ("FailedMount", r#"MountVolume.SetUp failed for volume "c" : configmap "c" not found"#, 20);
-        assert_eq!(told(&[NO_CPU, scheduled, mount]), ("volume.configmap-not-found".into(), "volumes"));
+        assert_eq!(top_cause(&[NO_CPU, scheduled, mount]), ("volume.configmap-not-found".into(), "volumes"));
     }
 
     #[test]
     fn what_a_later_event_has_left_behind_is_over() {
         let pull = ("Failed", r#"Failed to pull image "a": rpc error: code = NotFound desc = a: not found"#, 200);
-        assert_eq!(told(&[pull]).0, "image.not-found");
+        assert_eq!(top_cause(&[pull]).0, "image.not-found");
         let started = ("Started", "Started container c", 90);
-        assert_eq!(told(&[pull, ("Pulled", "Successfully pulled", 100), started]), ("none.healthy".into(), "running"));
+        assert_eq!(
+            top_cause(&[pull, ("Pulled", "Successfully pulled", 100), started]),
+            ("none.healthy".into(), "running")
+        );
         let unready =
             |age| ("Unhealthy", "Readiness probe failed: dial tcp 10.0.0.1:80: connect: connection refused", age);
-        assert_eq!(told(&[("Started", "Started container c", 700), unready(690)]).0, "none.healthy", "long ago");
-        assert_eq!(told(&[("Started", "Started container c", 700), unready(9)]).0, "probe.readiness-failing");
-        assert_eq!(told(&[("Killing", "Stopping container c", 9)]), ("none.transient".into(), "terminating"));
-        assert_eq!(told(&[("Pulling", "Pulling image", 9)]), ("none.transient".into(), "image"));
-        assert_eq!(told(&[]).0, "unknown");
+        assert_eq!(top_cause(&[("Started", "Started container c", 700), unready(690)]).0, "none.healthy", "long ago");
+        assert_eq!(top_cause(&[("Started", "Started container c", 700), unready(9)]).0, "probe.readiness-failing");
+        assert_eq!(top_cause(&[("Killing", "Stopping container c", 9)]), ("none.transient".into(), "terminating"));
+        assert_eq!(top_cause(&[("Pulling", "Pulling image", 9)]), ("none.transient".into(), "image"));
+        assert_eq!(top_cause(&[]).0, "unknown");
     }
 }

@@ -113,7 +113,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &LastExit) -> Opti
     // Repeats are folded into one event: the exit is between the first and the last of them. An unknown time does not
     // contradict.
     let near = |event: &Event| {
-        let after = |said: Option<Time>| Some((end.at? - said?).num_seconds());
+        let after = |line: Option<Time>| Some((end.at? - line?).num_seconds());
         after(event.first()).is_none_or(|s| s >= -PROBE_KILL_WITHIN.num_seconds())
             && after(event.last()).is_none_or(|s| s <= grace + PROBE_KILL_WITHIN.num_seconds())
     };
@@ -144,7 +144,7 @@ fn killed_by_kubelet(s: &Subject, c: &ContainerPosition, end: &LastExit) -> Opti
     told.filter(|(_, line)| within(line)).last().map(|(word, line)| (word, line.text.text()))
 }
 
-/// What the kubelet's log says of a container that it kills for a probe: the verdict, or the reason of the kill
+/// The kubelet's log lines about a container that it kills for a probe: the verdict, or the reason of the kill
 /// (`computePodActions` and `syncLoopIteration`, from level 1 on). The verdict names the pod alone.
 fn probe_verdict(s: &Subject, text: &str, container: &str) -> Option<&'static str> {
     ["liveness", "startup"].into_iter().find(|word| {
@@ -221,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_that_only_the_log_tells_of_is_no_kill_for_memory() {
-        let word = |said: &str| {
+    fn a_kill_that_only_the_log_shows_is_not_an_oom_kill() {
+        let word = |line: &str| {
             let mut node = Node::new();
             let at = |s: i64| node.at + TimeDelta::seconds(s);
             let ended = json!({"exitCode": 137, "reason": "Error", "startedAt": at(-90), "finishedAt": at(-10)});
@@ -230,7 +230,7 @@ mod tests {
                 "spec": {"nodeName": "w", "restartPolicy": "Always", "containers": [{"name": "c"}]},
                 "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 4,
                     "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}]}});
-            let entry = LogRecord::new(at(-40), LogLevel::Info, said).of_pod("n/p", "u");
+            let entry = LogRecord::new(at(-40), LogLevel::Info, line).of_pod("n/p", "u");
             node.list(Source::ApiPods, vec![Fact::Pod(serde_json::from_value(pod).unwrap())]);
             node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
             let (placed, snapshot) = (node.located(), node.snapshot());

@@ -37,24 +37,24 @@ fn of_images(s: &Subject, since: &dyn Fn(&&KeptLine) -> bool, out: &mut Vec<Sign
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
     let images = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str());
     let images: BTreeSet<&str> = images.collect::<BTreeSet<_>>().into_iter().take(IMAGES).collect();
-    let names = |line: &&KeptLine| may_tell_of_pull(line) && images.iter().any(|image| image::names(&line.text, image));
+    let names = |line: &&KeptLine| may_name_pull(line) && images.iter().any(|image| image::names(&line.text, image));
     let own: Vec<&KeptLine> = s.snapshot.lines.iter().filter(|line| since(line) && names(line)).collect();
     if !own.is_empty() {
-        let healed = Recovery::of(std::iter::once(&*s.snapshot.lines));
-        own.into_iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
+        let recovery = Recovery::of(std::iter::once(&*s.snapshot.lines));
+        own.into_iter().filter(|line| !recovery.takes_back(line)).for_each(|line| one(line, out));
     }
 }
 
-fn may_tell_of_pull(line: &KeptLine) -> bool {
-    let heard = matches!(line.source, Source::RuntimeLog | Source::KubeletLog);
-    heard && ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word))
+fn may_name_pull(line: &KeptLine) -> bool {
+    let is_log = matches!(line.source, Source::RuntimeLog | Source::KubeletLog);
+    is_log && ["mage", "pull", "Pull"].iter().any(|word| line.text.contains(word))
 }
 
 /// A hash that changes with each line about a pull: the diagnosis of pods that wait for an image depends on these lines, and on
 /// no other line of the node.
 pub(in crate::diagnose) fn pulls(snapshot: &Snapshot) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
-    for line in snapshot.lines.iter().filter(|line| may_tell_of_pull(line)) {
+    for line in snapshot.lines.iter().filter(|line| may_name_pull(line)) {
         (line.first, line.at, line.count).hash(&mut hasher);
     }
     hasher.finish()
@@ -67,7 +67,7 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec
     }
     put(&snapshot.lines, &Recovery::of(std::iter::once(&*snapshot.lines)), out);
     for lines in snapshot.pod_lines.values() {
-        put(lines, &healed(lines, snapshot), out);
+        put(lines, &recovery(lines, snapshot), out);
     }
 }
 
@@ -75,11 +75,11 @@ pub(super) fn of_node(snapshot: &Snapshot, now: Time, whole: bool, out: &mut Vec
 /// reports a failure that no later line takes back, or if no log was read.
 pub(in crate::diagnose) fn quiet(snapshot: &Snapshot) -> Option<Evidence> {
     let own = std::iter::once((&*snapshot.lines, Recovery::of(std::iter::once(&*snapshot.lines))));
-    let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, healed(lines, snapshot)));
+    let of_pods = snapshot.pod_lines.values().map(|lines| (&**lines, recovery(lines, snapshot)));
     let mut newest: Option<&KeptLine> = None;
-    for (lines, healed) in own.chain(of_pods) {
+    for (lines, recovery) in own.chain(of_pods) {
         for line in lines.iter() {
-            if line.severe && !healed.takes_back(line) {
+            if line.severe && !recovery.takes_back(line) {
                 return None;
             }
             newest = newest.filter(|n| n.at >= line.at).or(Some(line));
@@ -106,18 +106,18 @@ pub(super) fn of_name(snapshot: &Snapshot, namespace: &str, name: &str, out: &mu
     for (key, lines) in snapshot.pod_lines.iter() {
         // A line that names a UID alone may be about it: nothing else is known of the UID.
         if own(key) || !key.contains('/') {
-            put(lines, &healed(lines, snapshot), out);
+            put(lines, &recovery(lines, snapshot), out);
         }
     }
     put(&snapshot.lines, &Recovery::of(std::iter::once(&*snapshot.lines)), out);
 }
 
-fn healed<'a>(of_pod: &'a KeptLines, snapshot: &'a Snapshot) -> Recovery<'a> {
+fn recovery<'a>(of_pod: &'a KeptLines, snapshot: &'a Snapshot) -> Recovery<'a> {
     Recovery::of([of_pod, &*snapshot.lines].into_iter())
 }
 
-fn put(lines: &KeptLines, healed: &Recovery, out: &mut Vec<Signal>) {
-    lines.iter().filter(|line| !healed.takes_back(line)).for_each(|line| one(line, out));
+fn put(lines: &KeptLines, recovery: &Recovery, out: &mut Vec<Signal>) {
+    lines.iter().filter(|line| !recovery.takes_back(line)).for_each(|line| one(line, out));
 }
 
 fn one(line: &KeptLine, out: &mut Vec<Signal>) {

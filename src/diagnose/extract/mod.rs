@@ -1,4 +1,4 @@
-//! From the facts of each source to typed signals with their times. What is over is dropped; nothing is weighed here.
+//! From the facts of each source to typed signals with their times. Signals of the past are dropped; nothing is weighed here.
 
 mod absent;
 mod events;
@@ -152,7 +152,7 @@ impl Subject<'_> {
         self.container(&signal.container).is_none_or(open)
     }
 
-    /// A probe spoke of a run that did not end because of it: another has begun since, and the end came much later.
+    /// The probe result is about a previous run that exited for another reason: much later, and a new run has started since.
     fn is_of_a_run_before(&self, signal: &Signal, c: &ContainerPosition) -> bool {
         let (Some(at), Some(began)) = (signal.at, c.running_since) else { return false };
         let end = c.last_exit.as_ref().and_then(|(.., end)| *end);

@@ -30,7 +30,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         if event.last().is_none_or(|at| (now - at).num_seconds() > NODE_EVENT_CURRENT.num_seconds()) {
             continue;
         }
-        // A kubelet that starts again and again writes a new event each time.
+        // A kubelet that restarts repeatedly writes a new event each time.
         match same.get(&(&event.reason, &*event.message)).and_then(|i| out.get_mut(*i)) {
             Some(signal) => signal.count = signal.count.saturating_add(event.times()),
             None => {

@@ -1,7 +1,7 @@
 //! Which failures in a log a later line of the same log ends: the pull that succeeded, the probe that succeeds again.
 
 use super::image;
-use super::stale::says_api;
+use super::stale::is_about_api;
 use crate::diagnose::area;
 use crate::model::{KeptLine, KeptLines};
 use crate::observation::Time;
@@ -58,7 +58,7 @@ impl<'a> Recovery<'a> {
             || (before(self.ready) && text.to_ascii_lowercase().contains("readiness"))
             || (before(self.sandbox)
                 && matches!(area::area(text), Some(SignalKind::Pause | SignalKind::Network | SignalKind::Sandbox)))
-            || (before(self.registered) && (says_api(text) || is_of_start(text)))
+            || (before(self.registered) && (is_about_api(text) || is_of_start(text)))
             || (before(self.up) && text.contains("Waiting "))
             || self.mounted.iter().any(|(volume, at)| *at > line.at && text.contains(volume) && is_of_volume(text))
     }
@@ -97,8 +97,8 @@ mod tests {
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
-    /// The cause told of a node of which there are only these lines: whether each is severe, whose it is, and what it says.
-    fn told(lines: &[(bool, Source, &str)]) -> String {
+    /// The top cause of a node with only these log lines: severe or not, source, text.
+    fn top_cause(lines: &[(bool, Source, &str)]) -> String {
         let mut node = Node::new();
         for (severe, source, text) in lines {
             node.at += TimeDelta::seconds(1);
@@ -112,28 +112,28 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_that_came_through_is_no_failure_and_one_of_another_image_is() {
+    fn a_pull_that_succeeded_later_is_dropped_and_one_of_another_image_kept() {
         let failed = (
             true,
             Source::RuntimeLog,
             r#"PullImage "r/a:1" failed: failed to do request: dial tcp: lookup r: no such host"#,
         );
-        assert_eq!(told(&[failed]), "image.dns");
+        assert_eq!(top_cause(&[failed]), "image.dns");
         let done = (false, Source::RuntimeLog, r#"PullImage "r/a:1" returns image reference "sha256:aa""#);
-        assert_eq!(told(&[failed, done]), "none.healthy");
-        assert_eq!(told(&[done, failed]), "image.dns", "it failed again");
+        assert_eq!(top_cause(&[failed, done]), "none.healthy");
+        assert_eq!(top_cause(&[done, failed]), "image.dns", "it failed again");
         for other in ["r/b:1", "r/a", "r/a:10", ""] {
             let other = format!(r#"PullImage "{other}" returns image reference "sha256:bb""#);
-            assert_eq!(told(&[failed, (false, Source::RuntimeLog, &other)]), "image.dns", "{other}");
+            assert_eq!(top_cause(&[failed, (false, Source::RuntimeLog, &other)]), "image.dns", "{other}");
         }
     }
 
     #[test]
-    fn lines_without_a_word_of_failure_are_of_a_node_that_is_well() {
+    fn lines_without_a_failure_mean_a_healthy_node() {
         let quiet =
             (false, Source::KubeletLog, "Starting controller name=client-ca-bundle::/etc/kubernetes/pki/ca.crt");
-        assert_eq!(told(&[quiet]), "none.healthy");
-        assert_eq!(told(&[quiet, (true, Source::KubeletLog, "nobody has seen this sentence")]), "unknown");
+        assert_eq!(top_cause(&[quiet]), "none.healthy");
+        assert_eq!(top_cause(&[quiet, (true, Source::KubeletLog, "nobody has seen this sentence")]), "unknown");
     }
 
     #[test]
@@ -148,15 +148,15 @@ mod tests {
             Source::KubeletLog,
             r#"MountVolume.MountDevice succeeded for volume "data" (UniqueName: "kubernetes.io/csi/d^v") pod "web-0" (UID: "5b")"#,
         );
-        assert_eq!(told(&[(true, Source::KubeletLog, &failed("data")), done]), "none.healthy");
-        assert_ne!(told(&[(true, Source::KubeletLog, &failed("other")), done]), "none.healthy");
+        assert_eq!(top_cause(&[(true, Source::KubeletLog, &failed("data")), done]), "none.healthy");
+        assert_ne!(top_cause(&[(true, Source::KubeletLog, &failed("other")), done]), "none.healthy");
         let waits = (
             true,
             Source::OtherLog,
             "Waiting to retrieve agent configuration; server is not ready: connection refused",
         );
-        assert_ne!(told(&[waits]), "none.healthy");
-        assert_eq!(told(&[waits, (false, Source::OtherLog, "k3s is up and running")]), "none.healthy");
+        assert_ne!(top_cause(&[waits]), "none.healthy");
+        assert_eq!(top_cause(&[waits, (false, Source::OtherLog, "k3s is up and running")]), "none.healthy");
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
             "Probe failed probeType=Readiness output=HTTP probe failed with statuscode: 503",
         );
         let ready = (false, Source::KubeletLog, "SyncLoop (probe) probe=readiness status=ready");
-        assert_ne!(told(&[failed]), "none.healthy");
-        assert_eq!(told(&[failed, ready]), "none.healthy");
+        assert_ne!(top_cause(&[failed]), "none.healthy");
+        assert_eq!(top_cause(&[failed, ready]), "none.healthy");
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let after = |sign: Option<Time>| sign.is_some_and(|sign| sign > line.at);
     match line.source {
-        Source::KubeletLog if says_api(text) => {
+        Source::KubeletLog if is_about_api(text) => {
             after(reached_api(snapshot)) || (now - line.at).num_seconds() > API_LINE_CURRENT.num_seconds()
         }
         Source::KubeletLog if has(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
@@ -28,7 +28,7 @@ pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
 }
 
 /// True for a line about a call to the API server.
-pub(super) fn says_api(text: &str) -> bool {
+pub(super) fn is_about_api(text: &str) -> bool {
     OF_API.iter().any(|word| text.contains(word))
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use crate::pipeline::tests::fixture::Node;
     use crate::time::TimeDelta;
 
-    fn says(node: &mut Node, text: &str) {
+    fn log(node: &mut Node, text: &str) {
         let entry = LogRecord::new(node.at, LogLevel::Error, text);
         node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     }
@@ -82,8 +82,8 @@ mod tests {
         let down = r#"Failed to get image status: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: no such file or directory""#;
         let refused = r#"Failed to update lease: Put "https://10.0.0.1:6443/apis/coordination.k8s.io/v1/x": dial tcp 10.0.0.1:6443: connect: connection refused"#;
         wait(&mut node, 1);
-        says(&mut node, down);
-        says(&mut node, refused);
+        log(&mut node, down);
+        log(&mut node, refused);
         let told = causes(&mut node);
         assert!(told.contains(&"runtime.down".into()) && told.contains(&"node.api-unreachable".into()), "{told:?}");
         wait(&mut node, 1);
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(causes(&mut node)[0], "none.transient.kubelet-starting");
         wait(&mut node, LOOP_BLOCKED.num_seconds() + 1);
         assert!(!causes(&mut node).contains(&"none.transient.kubelet-starting".into()));
-        says(&mut node, "Unable to register node with API server: Unauthorized");
+        log(&mut node, "Unable to register node with API server: Unauthorized");
         assert_eq!(causes(&mut node)[0], "node.registration");
         wait(&mut node, API_LINE_CURRENT.num_seconds() + 1);
         assert!(!causes(&mut node).contains(&"node.registration".into()));

@@ -184,7 +184,7 @@ impl Follower {
             }
             Err(_) => {}
         }
-        let begin = if behind > 0 { crate::decode::first_begin(&bytes) } else { 0 };
+        let begin = if behind > 0 { crate::decode::first_complete_line(&bytes) } else { 0 };
         let mut lines = Vec::new();
         self.decoder.push(bytes.get(begin..).unwrap_or_default(), &mut lines);
         push_lines(lines, news);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use crate::container_log::{LogLine, MAX_LOG_BYTES, OlderLines};
-use crate::decode::{LogDecoder, LogForm, first_begin};
+use crate::decode::{LogDecoder, LogForm, first_complete_line};
 use crate::observe::discover::Bounds;
 use crate::text::Text;
 
@@ -89,7 +89,7 @@ impl OlderChunks {
             self.rotated.clear();
             return Vec::new();
         }
-        let start = if from > 0 || self.is_truncated { first_begin(&bytes) } else { 0 };
+        let start = if from > 0 || self.is_truncated { first_complete_line(&bytes) } else { 0 };
         // A line that is longer than a chunk is split.
         let start = if start < bytes.len() { start } else { 0 };
         bytes.drain(..start);
@@ -121,7 +121,7 @@ impl ChunkSource {
     }
 }
 
-/// The bytes from offset `from` to `to` as far as they are readable, and the error that stopped the read.
+/// The bytes from offset `from` to `to` up to the first read error, and that error.
 pub fn read_between(file: &File, from: u64, to: u64) -> (Vec<u8>, io::Result<()>) {
     let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
     let (mut read, mut end) = (0, Ok(()));

@@ -1,7 +1,7 @@
 //! Who a control group belongs to: a unit of the system, the node itself, or a workload. Paths are those of
 //! `/proc/PID/cgroup`, seen from our own cgroup namespace.
 
-/// Talos runs its kubelet in a container of its own, in this group (siderolabs/talos, pkg/machinery/constants).
+/// Talos runs its kubelet in a separate container, in this group (siderolabs/talos, pkg/machinery/constants).
 const TALOS: &str = "/podruntime/kubelet";
 /// What OpenRC puts before the name of a service.
 const OPENRC: &str = "/openrc.";

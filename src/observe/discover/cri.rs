@@ -62,18 +62,18 @@ impl Host {
         found
     }
 
-    /// What the user named: taken as it is.
+    /// The endpoint that the user named, without a check of its owner.
     fn take_named(&self, what: &str, endpoint: &str, found: &mut Discovered<KnownFile>) {
         match unix_path(endpoint) {
             Ok(path) => {
-                let answer = said(self.root.is_named_socket(&path)).map_or_else(|why| why, |()| "a socket".into());
+                let answer = miss_text(self.root.is_named_socket(&path)).map_or_else(|why| why, |()| "a socket".into());
                 found.take(what, format!("{endpoint}: {answer}"), PathBuf::from(path).into());
             }
             Err(why) => found.miss(what, format!("{endpoint}: {why}")),
         }
     }
 
-    /// What the kubelet is set up to use: taken unless what is there is not root's alone.
+    /// The endpoint that the kubelet is configured with, unless a user other than root could have created it.
     fn take_set(&self, what: &str, endpoint: &str, found: &mut Discovered<KnownFile>) {
         let path = match unix_path(endpoint) {
             Ok(path) => path,
@@ -81,7 +81,7 @@ impl Host {
         };
         let is = self.root.is_socket(&path);
         let untrusted = matches!(is, Err(Miss::Untrusted(_)));
-        let answer = format!("{endpoint}: {}", said(is).map_or_else(|why| why, |()| "a socket".into()));
+        let answer = format!("{endpoint}: {}", miss_text(is).map_or_else(|why| why, |()| "a socket".into()));
         match untrusted {
             true => found.miss(what, answer),
             false => found.take(what, answer, self.root.discovered(path)),
@@ -107,11 +107,11 @@ impl Host {
     }
 
     fn socket(&self, path: &str) -> Result<(), String> {
-        said(self.root.is_socket(path))
+        miss_text(self.root.is_socket(path))
     }
 }
 
-fn said(is_socket: Result<bool, Miss>) -> Result<(), String> {
+fn miss_text(is_socket: Result<bool, Miss>) -> Result<(), String> {
     match is_socket {
         Ok(true) => Ok(()),
         Ok(false) => Err("there, and not a socket".into()),

@@ -16,7 +16,7 @@ pub fn settings(text: &str) {
     }
 }
 
-/// A command line with its words on lines of their own, and the same as a file of flags.
+/// A command line with one word on each line, and the same as a file of flags.
 pub fn flags(text: &str) {
     let words: Vec<&str> = text.lines().collect();
     let mut flags = KubeletFlags::of(&words).and(KubeletFlags::of_file(text));

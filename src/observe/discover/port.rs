@@ -119,7 +119,7 @@ impl PortProof {
         found
     }
 
-    /// What the process has open, as far as it is a socket.
+    /// The open sockets of the process.
     fn sockets(&self, pid: u32) -> Result<std::collections::HashSet<String>, PortDoubt> {
         let open = fs::read_dir(self.root.path(format!("/proc/{pid}/fd"))).map_err(|_| PortDoubt::Hidden)?;
         let links = open.flatten().filter_map(|fd| fs::read_link(fd.path()).ok()?.into_os_string().into_string().ok());

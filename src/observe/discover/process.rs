@@ -30,7 +30,7 @@ const SLICES: &[&str] = &[
 /// The distribution's packaging of the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
-    /// A process of its own.
+    /// A separate process.
     Plain,
     /// Inside of k3s, which hides its flags.
     K3s,
@@ -47,7 +47,7 @@ pub struct Kubelet {
     pub pid: u32,
     /// What it is part of.
     pub flavor: Flavor,
-    /// Its flags, as far as they are on the command line.
+    /// Its flags on the command line.
     pub flags: KubeletFlags,
     /// Whose control group it is in.
     pub group: ControlGroup,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn talos_has_its_kubelet_in_a_container_of_its_own() {
+    fn talos_runs_its_kubelet_in_a_separate_container() {
         let temp = Temp::new();
         temp.process(9, &["/usr/local/bin/kubelet"], "/podruntime/kubelet");
         temp.link("mnt:[4026532999]", "proc/9/ns/mnt");

@@ -92,7 +92,7 @@ impl Facts {
         self.exe.as_ref().ok().map(|exe| exe.name.as_str())
     }
 
-    /// Whose group it is in, if it is what `known` says of the name of its program.
+    /// The group that it is in, if that matches `known` for the name of its program.
     ///
     /// # Errors
     /// The first [`Doubt`].

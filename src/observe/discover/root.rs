@@ -43,7 +43,7 @@ pub enum Miss {
     Hangs,
     /// Not text, too long, or another error.
     Unreadable,
-    /// Somebody other than root could have put it there.
+    /// A user other than root could have put it there.
     Untrusted(Distrust),
 }
 
@@ -82,7 +82,7 @@ impl From<io::Error> for Miss {
     }
 }
 
-/// Runs `look` on a thread of its own, which is left behind when it takes longer than `deadline`.
+/// Runs `look` on a separate thread, which is abandoned if it takes longer than `deadline`.
 pub fn within<T: Send + 'static>(deadline: Duration, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tx, rx) = mpsc::sync_channel(1);
     let run = move || _ = tx.send(look());
@@ -145,7 +145,7 @@ impl Root {
         self.look_as(path.clone(), path, look)
     }
 
-    /// Looks at everything below a directory in one look, for which other looks at the directory do not wait.
+    /// Reads everything below a directory in one access; other accesses to the directory do not wait for it.
     ///
     /// # Errors
     /// [`Miss`].
@@ -183,7 +183,7 @@ impl Root {
             .map_err(|e| if e.kind() == io::ErrorKind::TimedOut { Miss::Hangs } else { e.into() })
     }
 
-    /// Looks at what a path that was discovered leads to, if root alone could have put it there.
+    /// Reads the target of a discovered path if root alone could have put it there.
     fn trusted<T: Send + 'static>(
         &self,
         path: impl AsRef<Path>,

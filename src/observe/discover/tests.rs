@@ -261,7 +261,7 @@ fn the_environment_and_crictl() {
 }
 
 #[test]
-fn a_machine_that_is_no_node() {
+fn a_machine_without_a_kubelet() {
     let temp = Temp::new();
     temp.write("proc/sys/kernel/hostname", "Laptop\n");
     let host = host(&temp);
@@ -277,7 +277,7 @@ fn a_machine_that_is_no_node() {
 fn a_kubelet_run_by_hand_logs_where_its_standard_error_goes() {
     let temp = Temp::new();
     temp.process(40, &["./kubelet", "--v=4"], "/");
-    // PID 1 is no systemd: what root starts stays in the group of PID 1.
+    // PID 1 is not systemd: what root starts stays in the group of PID 1.
     std::fs::remove_dir_all(temp.path("run/systemd")).unwrap();
     temp.write("proc/1/cgroup", "0::/\n");
     temp.write("tmp/kubelet.log", "");

@@ -39,7 +39,7 @@ impl FileSource {
 
     fn silent(&self) -> SourceFailure {
         let tried = format!("read {}: no answer for {} s", self.path, SILENCE.as_secs());
-        SourceFailure::Retry(failed(tried, ErrorKind::Timeout, "look whether its file system answers"))
+        SourceFailure::Retry(failed(tried, ErrorKind::Timeout, "check that its file system responds"))
     }
 
     fn failure(&self, error: &io::Error) -> SourceFailure {

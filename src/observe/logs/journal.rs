@@ -18,7 +18,7 @@ use crate::observe::{Attempt, ObservationSink, SourceFailure};
 
 /// How far back the first look goes.
 const SINCE: &str = "--since=-30min";
-/// Longest silence of journalctl while it has a backlog to tell: it may have to search a large journal on a slow disk.
+/// Longest silence of journalctl during the backlog: it may have to search a large journal on a slow disk.
 const SILENCE: Duration = Duration::from_secs(20);
 /// Period at which a silent journalctl is checked: a quiet log does not differ from a stopped one.
 const LOOK: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl JournalSource {
         Self { program: program.into(), root, ..self }
     }
 
-    /// The same with another longest silence while there is a backlog to tell.
+    /// The same with another longest silence during the backlog.
     pub fn with_silence(self, silence: Duration) -> Self {
         Self { silence, ..self }
     }
@@ -134,8 +134,8 @@ impl JournalSource {
         if self.of == NodeLog::Kernel { "-k".into() } else { format!("-u {}", self.units.join(" -u ")) }
     }
 
-    /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True when it
-    /// told anything.
+    /// Reads until journalctl ends; of a backlog until it is silent for too long, then until it was stopped. True if it
+    /// printed anything.
     async fn read(
         &mut self,
         running: &mut JournalProcess,
@@ -185,7 +185,7 @@ impl JournalSource {
                 return Err(SourceFailure::Retry(failed(
                     tried,
                     ErrorKind::Timeout,
-                    "look whether the disk of /var/log/journal answers",
+                    "check that the disk of /var/log/journal responds",
                 )));
             }
         }
@@ -206,12 +206,12 @@ impl JournalSource {
         true
     }
 
-    /// Why the journal cannot be read: without the right, and without a journal, journalctl shows an empty one and
-    /// says nothing.
+    /// Why the journal cannot be read: without the right, and without a journal, journalctl shows an empty one
+    /// without an error.
     async fn refused(&self) -> Option<SourceFailure> {
         let root = self.root.clone();
         match tokio::task::spawn_blocking(move || journal_is_readable(&root)).await.unwrap_or(Ok(())) {
-            Err(Miss::Denied) => Some(self.forbidden("the files of the system's journal may not be read")),
+            Err(Miss::Denied) => Some(self.forbidden("permission denied: the files of the system journal")),
             Err(Miss::Absent) => Some(SourceFailure::Off(NO_JOURNAL.into())),
             _ => None,
         }

@@ -66,7 +66,7 @@ impl Attempt for LastOutput {
                 // It was collected with its container, or is kept in another way.
                 Err(Miss::Absent | Miss::Unreadable) => {}
                 Err(miss @ Miss::Hangs) => {
-                    let fix = "look whether its file system answers";
+                    let fix = "check that its file system responds";
                     return SourceFailure::Retry(failed(tried(miss), ErrorKind::Timeout, fix));
                 }
                 // A log that others than root could have put there is not one that the kubelet had written.

@@ -30,7 +30,7 @@ pub enum LogSource {
 }
 
 impl LogSource {
-    /// The log of `of` where `plan` says that it is; `why` is said when there is no plan.
+    /// The log of `of` at the place in `plan`; `why` is reported if there is no plan.
     pub fn new(of: NodeLog, plan: Option<LogPlan>, why: impl Into<Text>) -> Self {
         match plan {
             Some(LogPlan { file: Some(file), .. }) => Self::File(FileSource::new(of, file)),

@@ -41,11 +41,11 @@ pub struct LogFile {
     pub path: PathBuf,
 }
 
-/// Reads what there is. `now` is the time at which it is looked at; without it the newest time in the files. `subject` is
+/// Reads the inputs. `now` is the time of the diagnosis; without it the newest time in the files. `subject` is
 /// the pod, `namespace/name`, that a container's log is taken to be of; `memory` what may be used, bytes.
 ///
 /// # Errors
-/// When a file cannot be read, the objects are none, or nothing says when it all was.
+/// When a file cannot be read, contains no object, or no input contains a time.
 pub fn examine(
     objects: Option<&Path>,
     logs: &[LogFile],

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::format;
 use super::*;
 
-/// Either nothing can be read, or something is reported, or all is as it was; and what is read is never wrong.
+/// Either nothing can be read, or damage is reported, or all is unchanged; a wrong value is never read.
 fn check_damaged(bytes: Vec<u8>) {
     let Ok(reader) = open(bytes) else { return };
     let original = original();
@@ -71,7 +71,7 @@ fn a_damaged_frame_costs_that_frame_alone() {
 }
 
 #[test]
-fn frames_that_are_gone_twice_or_behind_the_end_are_told() {
+fn frames_missing_twice_or_after_the_end_are_reported() {
     let (bytes, ends) = &*SMALL;
     let part = |from: usize, to: usize| &bytes[ends[from]..ends[to]];
     let (head, end) = (&bytes[..ends[0]], &bytes[ends[3]..]);
@@ -110,7 +110,7 @@ fn what_looks_like_frames_everywhere_is_given_up() {
     assert_eq!(damages(&reader), [Damage::Checksum, Damage::GivenUp, Damage::NoEnd]);
 }
 
-/// Bytes that do not compress and are no UTF-8 text's.
+/// Bytes that neither compress nor are valid UTF-8.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut next = || {
@@ -133,7 +133,7 @@ fn frames_and_damage_longer_than_a_chunk() {
     let bytes = writer.finish().unwrap();
     let whole = open(bytes.clone()).unwrap();
     assert!(whole.is_complete());
-    // The lengths let the next frame's first bytes stand on both sides of a chunk's end.
+    // With these lengths the next frame's first bytes are on both sides of a chunk's end.
     for len in (65_528..65_540).chain([200_000]) {
         let reader = open([&bytes[..ends[1]], &noise(len), &bytes[ends[1]..]].concat()).unwrap();
         assert_eq!(contents(&reader), contents(&whole), "{len}");
@@ -181,7 +181,7 @@ proptest! {
         let to = (from + len).min(bytes.len());
         bytes.drain(from..to);
         let (before, ends) = &*SMALL;
-        // Frames begin alike: a cut from the begin of one to the same place in the next leaves the next one whole.
+        // Frames start alike: a cut from the start of one to the same place in the next leaves the next one whole.
         let is_left = |i: &usize| bytes.windows(ends[i + 1] - ends[*i]).any(|left| *left == before[ends[*i]..ends[i + 1]]);
         let whole = (0..3).filter(is_left).map(|i| i as u64).collect::<Vec<_>>();
         match open(bytes) {
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_else_is_no_recording(bytes in prop::collection::vec(any::<u8>(), 0..2000), magic in any::<bool>()) {
+    fn other_bytes_are_not_a_recording(bytes in prop::collection::vec(any::<u8>(), 0..2000), magic in any::<bool>()) {
         let bytes = if magic { [&SMALL.0[..8], &bytes].concat() } else { bytes };
         let error = open(bytes).unwrap_err();
         let refused = matches!(error, RecordError::NotARecording { .. } | RecordError::HeaderDamaged { .. });

@@ -31,7 +31,7 @@ fn groups() -> (Vec<u8>, Vec<usize>, String) {
 }
 
 #[test]
-fn a_frame_goes_on_from_the_one_before_it() {
+fn a_frame_continues_the_previous_one() {
     let (bytes, ends, long) = groups();
     let reader = open(bytes.clone()).unwrap();
     assert!(reader.is_complete(), "{:?}", reader.problems());

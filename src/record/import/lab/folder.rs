@@ -28,7 +28,7 @@ impl Folder {
         self.limits
     }
 
-    /// The file of that name, with or without `.gz`. Links out of the folder are not followed: the user may not have
+    /// The file of that name, with or without `.gz`. Links out of the folder are not followed: another user can have
     /// created the folder.
     fn find(&self, name: &str) -> Result<Option<(PathBuf, Resolved)>, ImportError> {
         for name in [name.to_owned(), format!("{name}.gz")] {

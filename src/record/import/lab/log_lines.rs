@@ -27,7 +27,7 @@ pub(super) fn node_log_records<'a>(
     records
 }
 
-/// Adds records in the order of their own times.
+/// Adds records in the order of their timestamps.
 pub(super) fn push_by_own_time(records: Vec<ReceivedRecord>, source: Source, timeline: &mut Timeline) {
     let mut records: Vec<_> = records.into_iter().map(|(_, record)| record).collect();
     records.sort_by_key(|record| record.at);
