@@ -1,5 +1,6 @@
 //! Strings from the node, made safe for a terminal, for JSON and for recordings. Only this module creates a [`Text`].
 
+pub mod cells;
 mod clean;
 mod message;
 mod redact;

@@ -63,6 +63,8 @@ const ALLOWED: &[&str] = &[
     r"no (longer|more|less|later|earlier|fewer|other|one|matter|such)",
     r"stands for",
     r"well-(formed|known)",
+    // A message of the kubelet.
+    r"may not have completed yet",
     r"`[^`]*`",
     r"https?://\S+",
 ];

@@ -1,7 +1,8 @@
 //! Tables with columns aligned by display width.
 
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use std::borrow::Cow;
+
+use crate::text::cells::{cut, width};
 
 /// What is between two columns.
 const GAP: usize = 2;
@@ -40,31 +41,34 @@ impl Columns {
         self.rows.push(cells);
     }
 
-    /// The lines. With `width` the last column is cut so that a line fills whole lines of a terminal of that width.
-    pub fn render(&self, width: Option<usize>) -> String {
-        self.render_on(&mut Vec::new(), true, width)
+    /// The lines. With `terminal` the last column is cut so that a line fills whole lines of a terminal of that width.
+    pub fn render(&self, terminal: Option<usize>) -> String {
+        self.render_on(&mut Vec::new(), true, terminal)
     }
 
     /// The lines below earlier ones: columns are at least `widths` wide and leave their widths there; with or without the
     /// column names.
-    pub fn render_on(&self, widths: &mut Vec<usize>, named: bool, width: Option<usize>) -> String {
-        let cells = |i: usize| self.rows.iter().filter_map(move |r| r.get(i)).map(|c| c.width());
+    pub fn render_on(&self, widths: &mut Vec<usize>, named: bool, terminal: Option<usize>) -> String {
+        let cells = |i: usize| self.rows.iter().filter_map(move |r| r.get(i)).map(|c| width(c));
         let before = |i: usize| widths.get(i).copied().unwrap_or(0);
         let wide = |(i, (name, _)): (usize, &(&str, _))| cells(i).max().unwrap_or(0).max(name.len()).max(before(i));
         *widths = self.head.iter().enumerate().map(wide).collect();
         let last = widths.len().saturating_sub(1);
         let before: usize = widths.iter().take(last).map(|w| w + GAP).sum();
-        let room = width.filter(|w| *w > 0).map(|w| (before + LAST_MIN).div_ceil(w) * w - before);
+        let room = terminal.filter(|w| *w > 0).map(|w| (before + LAST_MIN).div_ceil(w) * w - before);
         let mut out = String::new();
         let head: Vec<String> = self.head.iter().map(|(name, _)| (*name).to_owned()).collect();
         for row in std::iter::once(&head).filter(|_| named).chain(&self.rows) {
             let mut line = String::new();
-            for (i, ((cell, width), (_, align))) in row.iter().zip(&*widths).zip(&self.head).enumerate() {
-                let cell = if i == last { cut(cell, room) } else { cell.clone() };
-                let fill = " ".repeat(width.saturating_sub(cell.width()));
+            for (i, ((cell, wide), (_, align))) in row.iter().zip(&*widths).zip(&self.head).enumerate() {
+                let cell = match room {
+                    Some(room) if i == last => cut(cell, room),
+                    _ => Cow::Borrowed(cell.as_str()),
+                };
+                let fill = " ".repeat(wide.saturating_sub(width(&cell)));
                 match align {
-                    Align::Left => line.extend([cell.as_str(), &fill]),
-                    Align::Right => line.extend([fill.as_str(), &cell]),
+                    Align::Left => line.extend([&*cell, &fill]),
+                    Align::Right => line.extend([&*fill, &cell]),
                 }
                 if i < last {
                     line.push_str(&" ".repeat(GAP));
@@ -75,21 +79,6 @@ impl Columns {
         }
         out
     }
-}
-
-fn cut(text: &str, room: Option<usize>) -> String {
-    let Some(room) = room.filter(|room| text.width() > *room) else { return text.to_owned() };
-    let mut out = String::new();
-    let mut used = 0;
-    for cluster in text.graphemes(true) {
-        used += cluster.width();
-        if used >= room {
-            break;
-        }
-        out.push_str(cluster);
-    }
-    out.push('…');
-    out
 }
 
 #[cfg(test)]
@@ -111,10 +100,10 @@ mod tests {
 
     #[test]
     fn the_last_column_fills_the_terminal_and_not_more() {
-        for width in [1, 2, 10, 34, 40, 56, 80] {
-            for line in table().render(Some(width)).lines() {
-                let room = (10 + LAST_MIN).div_ceil(width) * width;
-                assert!(line.width() <= room, "{width}: {line:?}");
+        for columns in [1, 2, 10, 34, 40, 56, 80] {
+            for line in table().render(Some(columns)).lines() {
+                let room = (10 + LAST_MIN).div_ceil(columns) * columns;
+                assert!(width(line) <= room, "{columns}: {line:?}");
             }
         }
         assert!(table().render(Some(34)).ends_with("  pulling a very long ima…\n"));

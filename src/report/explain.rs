@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diagnose::{Finding, RemedyStep};
 use crate::observation::Time;
 use crate::runbook::Cause;
+use crate::text::cells::wrap_whole_words;
 use crate::view::{ExplainedSubject, RunbookEntry, clock, next_text};
 
 /// Width of wrapped text where the output is not a terminal.
@@ -123,23 +124,11 @@ pub fn signals_text(subjects: &[ExplainedSubject]) -> String {
     out
 }
 
-/// Words folded to a width; foreign line ends count as spaces.
+/// Adds a text in lines of at most `width` cells; the first line starts with `first`, the others with `rest`.
 fn fold(text: &str, first: &str, rest: &str, width: usize, out: &mut String) {
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        let fits =
-            unicode_width::UnicodeWidthStr::width(line.as_str()) + unicode_width::UnicodeWidthStr::width(word) < width;
-        if !empty && !fits {
-            _ = writeln!(out, "{}", line.trim_end());
-            line = rest.to_owned();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = wrap_whole_words(&text, width.saturating_sub(rest.len()));
+    for (line, prefix) in lines.iter().zip(std::iter::once(first).chain(std::iter::repeat(rest))) {
+        _ = writeln!(out, "{prefix}{line}");
     }
-    _ = writeln!(out, "{}", line.trim_end());
 }

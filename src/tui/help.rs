@@ -12,10 +12,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::pipeline::{Stage, StageState};
+use crate::text::cells::fit;
 use crate::tui::keys::keymap::Keymap;
 use crate::tui::keys::{Binding, Context, KeyPress};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::fit;
 use crate::tui::widgets::scroll::{self, View};
 
 /// Draws the help over the whole body, scrolled.

@@ -7,7 +7,7 @@ use crate::view::{
     EventLine, Filter, KubeletView, NodeDetail, NodeHeader, NodeView, PlegView, Row, Sort, newest_events,
 };
 
-use crate::tui::widgets::cells::width;
+use crate::text::cells::width;
 
 /// Most events in the Events pane: as many as one frame can fold and sort.
 const EVENTS: usize = 10_000;

@@ -7,6 +7,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::text::cells::width;
 use crate::tui::input::{InputMode, StatusMessage};
 use crate::tui::keys::keymap::Keymap;
 use crate::tui::keys::{Action, Binding, Context, KeyPress};
@@ -14,7 +15,7 @@ use crate::tui::palette;
 use crate::tui::pane_table::PaneId;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{put, width};
+use crate::tui::widgets::cells::put;
 use crate::tui::widgets::tabs;
 
 /// What the footer shows.

@@ -8,9 +8,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::text::cells::width;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{put, put_right, width};
+use crate::tui::widgets::cells::{put, put_right};
 use crate::view::clock;
 
 /// Conditions that are wrong, one per line.

@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::text::cells::{cut, fit, width, wrap};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{cut, fit, width, wrap};
 
 /// Gap between two cells of a table.
 const GAP: usize = 2;

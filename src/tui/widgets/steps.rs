@@ -11,8 +11,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::diagnose::RemedyStep;
+use crate::text::cells::{width, wrap};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{width, wrap};
 use crate::tui::widgets::chosen_step::MARK;
 
 /// Numbered steps, of which one is marked.

@@ -14,6 +14,7 @@ use ratatui::style::Style;
 
 use crate::observation::{Source, Time};
 use crate::pipeline::human_duration;
+use crate::text::cells::{cut, fit, width, wrap};
 use crate::text::one_line;
 use crate::tui::keys::press::BACK;
 use crate::tui::keys::{Action, Binding, Context, char_key};
@@ -21,7 +22,7 @@ use crate::tui::pane_table::PaneId;
 use crate::tui::panes::{DrawContext, Pane, PaneOutcome};
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{cut, fit, pod_name, put, put_right, width, wrap};
+use crate::tui::widgets::cells::{pod_name, put, put_right};
 use crate::tui::widgets::scroll::{Cursor, Rows, View};
 use crate::view::{EventLine, clock};
 

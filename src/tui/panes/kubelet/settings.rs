@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
+use crate::text::cells::{cut, fit, width};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{fit, width};
 use crate::tui::widgets::sections::{nothing, paragraph, title};
 use crate::view::{KubeletView, SettingLine};
 
@@ -33,7 +33,7 @@ fn one(setting: &SettingLine, names: usize, cells: usize, theme: &Theme) -> Line
         Span::styled(mark, theme.style(Role::Heading)),
         Span::raw(format!("{}  ", fit(setting.name, names))),
         Span::styled(
-            crate::tui::widgets::cells::cut(&format!("{value}{default}"), room).into_owned(),
+            cut(&format!("{value}{default}"), room).into_owned(),
             theme.style(if setting.changed { Role::Heading } else { Role::Plain }),
         ),
     ])

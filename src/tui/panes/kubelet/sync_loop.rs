@@ -3,8 +3,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
+use crate::text::cells::{fit, width, wrap};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{fit, width, wrap};
 use crate::tui::widgets::sections::{nothing, number, paragraph, table, text, title};
 use crate::view::{ChannelHealth, KubeletView, LoopChannel, age, milliseconds, quantile};
 

@@ -14,10 +14,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::container_log::{Instance, LogOrigin, MAX_LOG_BYTES, MAX_LOG_LINES, Stream};
+use crate::text::cells::{cut, cut_middle, width};
 use crate::tui::panes::log::lines::{DisplayLine, wrapped_rows};
 use crate::tui::panes::log::{LogPane, Older};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{cut, cut_middle, flow, put, put_line, width};
+use crate::tui::widgets::cells::{flow, put, put_line};
 use crate::tui::widgets::scroll::View;
 use crate::tui::widgets::steps::{folded, hung};
 use crate::view::clock;

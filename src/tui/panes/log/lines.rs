@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::container_log::{BufferedLine, LogBuffer, LogLine, Stream};
 use crate::observation::Time;
-use crate::tui::widgets::cells::width;
+use crate::text::cells::width;
 
 /// One line on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::text::cells::wrap;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::wrap;
 use crate::tui::widgets::sections::{nothing, number, paragraph, table, text, title};
 use crate::view::{CertificateState, ConditionLine, LeaseOutlook, NodeDetail, NodeFault};
 

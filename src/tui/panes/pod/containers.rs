@@ -11,9 +11,9 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::{ContainerKind, ContainerPosition, LocatedPod, Next, NextKind, human_duration};
+use crate::text::cells::{fit, width, wrap};
 use crate::tui::panes::pod::stages::evidence;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{fit, width, wrap};
 use crate::view::{PodDetail, SourceWords, exit_words, next_text, restart_strip};
 
 /// Narrowest pane that shows the three states in one row.

@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, human_duration};
+use crate::text::cells::{fit, width, wrap};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{fit, width, wrap};
 
 /// Most events on the screen.
 const SHOWN: usize = 100;

@@ -3,8 +3,8 @@
 use ratatui::text::{Line, Span};
 
 use crate::pipeline::LocatedPod;
+use crate::text::cells::wrap;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::wrap;
 use crate::view::clock;
 
 /// Most lines of each container.

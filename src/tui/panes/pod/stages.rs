@@ -13,8 +13,8 @@ use ratatui::text::{Line, Span};
 
 use crate::observation::Time;
 use crate::pipeline::{Evidence, PipelinePosition, StageProgress, StageState, human_duration};
+use crate::text::cells::{cut, fit, wrap};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{cut, fit, wrap};
 use crate::view::{clock, milliseconds};
 
 /// Most lines of one piece of evidence.

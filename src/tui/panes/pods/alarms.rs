@@ -9,9 +9,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::text::cells::width;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{put, width};
+use crate::tui::widgets::cells::put;
 use crate::view::NodeFault;
 
 /// Most faults on the screen.

@@ -7,12 +7,13 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::text::cells::cut;
 use crate::tui::input::InputMode;
 use crate::tui::panes::DrawContext;
 use crate::tui::panes::pods::PodsPane;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::Role;
-use crate::tui::widgets::cells::{cut, put, put_right};
+use crate::tui::widgets::cells::{put, put_right};
 use crate::view::Sort;
 
 /// Draws the line; with the title, if it did not fit above.

@@ -9,10 +9,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::diagnose::HEALTHY;
+use crate::text::cells::width;
 use crate::tui::panes::pods::PodsPane;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{pod_name, put, put_line, width};
+use crate::tui::widgets::cells::{pod_name, put, put_line};
 use crate::view::{Column, Row};
 
 /// Lines.

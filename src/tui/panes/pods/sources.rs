@@ -16,9 +16,10 @@ use ratatui::layout::Rect;
 
 use crate::observation::Time;
 use crate::pipeline::human_duration;
+use crate::text::cells::width;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{put, width};
+use crate::tui::widgets::cells::put;
 use crate::view::SourceLine;
 
 /// Most lines with ages, and most lines at all.

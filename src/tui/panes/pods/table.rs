@@ -10,10 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::pipeline::Stage;
+use crate::text::cells::{fit, wrap};
 use crate::tui::panes::pods::PodsPane;
 use crate::tui::screen_state::ScreenState;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{fit, pod_name, put, wrap};
+use crate::tui::widgets::cells::{pod_name, put};
 use crate::tui::widgets::scroll::{Rows, View};
 use crate::view::{Column, POD_LISTS, PodHealth, Row};
 

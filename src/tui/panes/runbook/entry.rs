@@ -11,9 +11,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::text::cells::wrap;
 use crate::tui::panes::runbook::EntryPage;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{flow, wrap};
+use crate::tui::widgets::cells::flow;
 use crate::tui::widgets::scroll::{self, View};
 use crate::tui::widgets::steps;
 

@@ -10,9 +10,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use crate::text::cells::{cut, fit, width};
 use crate::tui::panes::runbook::RunbookPane;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::cells::{cut, fit, put, put_right, width};
+use crate::tui::widgets::cells::{put, put_right};
 use crate::tui::widgets::scroll::{Rows, View};
 
 /// Lines above the rows.
