@@ -36,7 +36,7 @@ pub fn container_log(bytes: &[u8]) {
         decoder.end_pieces(&mut out);
         decoder.end(&mut out);
     }
-    _ = decode::first_begin(bytes);
+    _ = decode::first_complete_line(bytes);
     for cut in [true, false] {
         _ = decode::cri_log(bytes, cut, 20);
     }
