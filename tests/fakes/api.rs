@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -212,24 +214,11 @@ impl FakeApi {
 
 /// A kubeconfig; `user` is what its user has, as YAML in one line.
 pub fn kubeconfig(server: &str, ca: Option<&str>, user: &str) -> String {
-    let ca = ca.map(|pem| format!(", certificate-authority-data: {}", base64(pem.as_bytes()))).unwrap_or_default();
+    let ca = ca.map(|pem| format!(", certificate-authority-data: {}", STANDARD.encode(pem))).unwrap_or_default();
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n  cluster: {{server: '{server}'{ca}}}\n\
          contexts:\n- name: c\n  context: {{cluster: k, user: u}}\nusers:\n- name: u\n  user: {{{user}}}\n"
     )
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0u32, |bits, i| bits << 8 | u32::from(chunk.get(i).copied().unwrap_or(0)));
-        for i in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
-            out.push(if i <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
 }
 
 fn answer(state: &Arc<Mutex<State>>, shown: Option<&[u8]>, request: &Request<Incoming>) -> Response<Body> {
