@@ -94,16 +94,16 @@ echo "-- commands"
 code "pods from what kubectl printed" 0 pods --from "$dir/objects.json"
 holds "  a table" "$out" "NAMESPACE"
 code "a folder is not an input" 3 pods --from "$dir/nothing"
-holds "  accepted inputs" "$err" "give a recording"
+holds "  accepted inputs" "$err" "use a recording"
 code "pods from a recording, JSON" 0 pods --from "$dir/incident.kpt" -o json
 holds "  versioned" "$out" '"apiVersion": "kpodtrace/v1alpha1"'
 code "problems are found" 1 pods --from "$dir/incident.kpt" --failing --exit-code
 code "pleg during the hang" 1 pleg --from "$dir/incident.kpt" --at 12:42:10 --exit-code
-holds "  verdict" "$out" "HANGING: the container runtime has not answered"
+holds "  verdict" "$out" "HANGING: the container runtime has not responded"
 code "a node that does not answer" 3 pods --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
 holds "  remedy" "$err" "try: kpodtrace doctor"
 code "doctor there" 1 doctor --runtime-endpoint unix:///nonexistent --kubeconfig /nonexistent --wait 1s
-holds "  missing data" "$out" "without it: "
+holds "  missing data" "$out" "missing: "
 code "no such file" 3 pods --from "$dir/absent"
 code "no recording" 3 pods --from "$dir/text"
 code "an empty file" 3 pods --from "$dir/empty"
@@ -144,7 +144,7 @@ for size in 80x24 160x50; do
         waits "$size: Enter opens a pod" "QoS" 5
         holds "$size: why" "$(pane)" "WHY"
         mux send-keys -t t r
-        waits "$size: r opens the runbook there" "TO DO" 5
+        waits "$size: r opens the runbook there" "NEXT STEPS" 5
         mux send-keys -t t Escape
         waits "$size: Esc goes back to the pod" "QoS" 5
         mux send-keys -t t Escape
