@@ -138,7 +138,7 @@ fn without_a_pod_list_the_pods_on_disk_are_listed_as_unknown() {
     let place = &web.position;
     assert_eq!((place.status.word.as_str(), place.status_from), ("Unknown", Source::Machine));
     assert_eq!((place.stage, place.state), (Stage::Running, StageState::Unknown));
-    assert_eq!((place.status.ready_text(), place.status.restarts), ("0/2".into(), 3));
+    assert_eq!((place.status.ready_text(), place.status.restarts), ("?".into(), 3));
     assert!(place.reason.starts_with("only from disk"), "{}", place.reason);
     assert_eq!(place.progress(Stage::Admission).unwrap().state, StageState::Done);
     assert!(place.progress(Stage::Volumes).unwrap().evidence[0].text.contains("volume directories: data"));

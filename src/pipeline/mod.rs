@@ -34,4 +34,4 @@ pub use locator::{LocatedPod, PodLocator};
 pub use next::{Next, NextKind};
 pub use position::PipelinePosition;
 pub use stage::{Stage, StageProgress, StageState};
-pub use status::{human_duration, kubectl_status};
+pub use status::{Readiness, human_duration, kubectl_status};

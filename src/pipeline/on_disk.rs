@@ -8,7 +8,7 @@ use super::container_position::container_position;
 use super::evidence::Evidence;
 use super::position::PipelinePosition;
 use super::stage::{Stage, StageProgress, StageState};
-use super::status::KubectlStatus;
+use super::status::{KubectlStatus, Readiness};
 use crate::model::PodFacts;
 use crate::objects::ContainerSpec;
 use crate::observation::{Source, Time};
@@ -24,8 +24,7 @@ pub(super) fn locate(facts: &PodFacts) -> PipelinePosition {
     let containers = containers(facts);
     let status = KubectlStatus {
         word: UNKNOWN.into(),
-        ready: 0,
-        total: containers.len(),
+        ready: Readiness::Unknown,
         restarts: containers.iter().map(|c| c.restarts).sum(),
         last_restart: None,
     };

@@ -12,20 +12,42 @@ use crate::time::TimeDelta;
 pub struct KubectlStatus {
     /// The STATUS word.
     pub word: Text,
-    /// Ready containers.
-    pub ready: usize,
-    /// App containers and sidecars.
-    pub total: usize,
+    /// READY.
+    pub ready: Readiness,
     /// Restarts.
     pub restarts: u32,
     /// When the container exited before its last restart.
     pub last_restart: Option<Time>,
 }
 
+/// READY of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// From the pod's status.
+    Counted {
+        /// Ready containers.
+        ready: usize,
+        /// App containers and sidecars.
+        total: usize,
+    },
+    /// Only the runtime reports the pod. It knows neither probes nor containers that are not created yet.
+    Unknown,
+}
+
+impl std::fmt::Display for Readiness {
+    /// `1/2`, or `?`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Readiness::Counted { ready, total } => write!(f, "{ready}/{total}"),
+            Readiness::Unknown => f.write_str("?"),
+        }
+    }
+}
+
 impl KubectlStatus {
-    /// `1/2`.
+    /// `1/2`, or `?`.
     pub fn ready_text(&self) -> String {
-        format!("{}/{}", self.ready, self.total)
+        self.ready.to_string()
     }
 
     /// `3 (27s ago)`, or `0`.
@@ -132,7 +154,7 @@ pub fn kubectl_status(pod: &Pod, api_minor: u32) -> KubectlStatus {
             word = "Terminating".into();
         }
     }
-    KubectlStatus { word, ready, total, restarts, last_restart }
+    KubectlStatus { word, ready: Readiness::Counted { ready, total }, restarts, last_restart }
 }
 
 fn count(containers: u64) -> usize {

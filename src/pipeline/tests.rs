@@ -64,29 +64,43 @@ fn exited_containers_are_not_running_if_only_the_runtime_reports_the_pod() {
         (position.status.word.to_string(), position.stage, position.state)
     };
     let running = Stage::Running;
-    assert_eq!(observed(&[("job", 0, 5, 0)]), ("Completed".into(), running, StageState::Done));
+    assert_eq!(observed(&[("job", 0, 5, 0)]), ("~Completed".into(), running, StageState::Done));
     assert_eq!(
         observed(&[("app", 4, 5, 0)]),
-        ("Completed".into(), running, StageState::Failed),
+        ("~Completed".into(), running, StageState::Failed),
         "it has restarted before"
     );
-    assert_eq!(observed(&[("bad", 2, 5, 7), ("ok", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
-    assert_eq!(observed(&[("a", 2, 5, 7), ("z", 0, 30, 0)]), ("Error".into(), running, StageState::Failed));
+    assert_eq!(observed(&[("bad", 2, 5, 7), ("ok", 0, 30, 0)]), ("~Error".into(), running, StageState::Failed));
+    assert_eq!(observed(&[("a", 2, 5, 7), ("z", 0, 30, 0)]), ("~Error".into(), running, StageState::Failed));
 }
 
 #[test]
-fn an_init_container_does_not_count_if_only_the_runtime_reports_the_pod() {
+fn the_status_of_a_pod_that_only_the_runtime_reports_is_marked_and_its_readiness_unknown() {
     let mut node = Node::new();
     let at = node.at;
     let ended = |s: i64| at - TimeDelta::seconds(s);
-    let running = json!({"id": "app0", "sandbox": "s", "name": "app", "pod": "p", "namespace": "n", "uid": "u",
+    let status = |node: &mut Node| {
+        let status = position(node).status;
+        (status.word.to_string(), status.ready_text())
+    };
+    node.list(Source::Cri, vec![sandbox(ended(90))]);
+    assert_eq!(status(&mut node), ("~ContainerCreating".into(), "?".into()));
+    // An init container that runs looks like an app container.
+    let running = json!({"id": "first0", "sandbox": "s", "name": "first", "pod": "p", "namespace": "n", "uid": "u",
         "attempt": 0, "phase": "running", "created_at": ended(20), "started_at": ended(20)});
-    let running = Fact::Container(serde_json::from_value(running).unwrap());
-    node.list(Source::Cri, vec![sandbox(ended(90)), container("init", 0, ended(30), 0), running]);
-    let ready = |node: &mut Node| position(node).status.ready_text();
-    assert_eq!(ready(&mut node), "1/1");
+    node.report(Source::Cri, Fact::Container(serde_json::from_value(running).unwrap()));
+    assert_eq!(status(&mut node), ("~1 of 1 running".into(), "?".into()));
     node.report(Source::Cri, container("side", 0, ended(10), 0));
-    assert_eq!(ready(&mut node), "1/2", "no container was created after its exit");
+    assert_eq!(status(&mut node), ("~1 of 2 running".into(), "?".into()));
+    let mut stopped = Node::new();
+    let Fact::Sandbox(mut only) = sandbox(ended(90)) else { panic!() };
+    only.ready = false;
+    stopped.list(Source::Cri, vec![Fact::Sandbox(only)]);
+    assert_eq!(status(&mut stopped), ("~Stopped".into(), "?".into()));
+    let mut deleted = Node::new();
+    deleted.list(Source::Cri, vec![sandbox(ended(90))]);
+    deleted.list(Source::ApiPods, vec![]);
+    assert_eq!(status(&mut deleted), ("~Terminating".into(), "?".into()), "deleted from the API server");
 }
 
 #[test]

@@ -66,6 +66,9 @@ fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
     let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
     out.push(Line::from(format!("  {}", names[..6].join(", "))));
     out.push(Line::from(format!("  {}", names[6..].join(", "))));
+    out.push(heading("SYMBOLS"));
+    out.push(Line::raw("  ~ estimated; a STATUS with ~ is derived from the runtime alone"));
+    out.push(Line::raw("  ? unknown; in READY: only kubelet and API server know it"));
     out
 }
 

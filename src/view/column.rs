@@ -1,6 +1,6 @@
 //! Columns of the pod table by name, and sorting by one of them.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use super::Row;
 
@@ -122,12 +122,14 @@ impl Sort {
             Age => row.created.is_some(),
             Next => row.next_at.is_some(),
             Why => !row.why.is_empty(),
+            Ready => row.missing_and_ready().is_some(),
             _ => true,
         };
+        let ready_order = |row: &Row| row.missing_and_ready().map(|(missing, ready)| (Reverse(missing), ready));
         let order = match by {
             Name => (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)),
             // By what is missing: of two that lack as much, the one with less is worse.
-            Ready => (b.missing(), a.ready_of.0).cmp(&(a.missing(), b.ready_of.0)),
+            Ready => ready_order(a).cmp(&ready_order(b)),
             Status => a.status.cmp(&b.status),
             Pipeline | Stage => a.stage.cmp(&b.stage),
             InStage => a.in_stage_for.cmp(&b.in_stage_for),

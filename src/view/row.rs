@@ -3,7 +3,7 @@
 use super::format::next_text;
 use crate::diagnose::{Finding, HEALTHY};
 use crate::observation::Time;
-use crate::pipeline::{LocatedPod, NextKind, Stage, StageState, human_duration};
+use crate::pipeline::{LocatedPod, NextKind, Readiness, Stage, StageState, human_duration};
 use crate::runbook::Confidence;
 use crate::text::Text;
 use crate::thresholds::{BACK_OFF_RESET, STAGE_SLOW};
@@ -61,8 +61,8 @@ pub struct Row {
     pub node: Text,
     /// READY, `1/2`.
     pub ready: String,
-    /// The same, to sort by: ready, and all.
-    pub ready_of: (usize, usize),
+    /// The same, to sort by.
+    pub readiness: Readiness,
     /// STATUS of kubectl.
     pub status: Text,
     /// RESTARTS of kubectl, `3 (27s ago)`.
@@ -119,7 +119,7 @@ impl Row {
                 .next()
                 .unwrap_or_default(),
             ready: place.status.ready_text(),
-            ready_of: (place.status.ready, place.status.total),
+            readiness: place.status.ready,
             status: place.status.word.clone(),
             restarts: place.status.restarts_text(now),
             restarts_so_far: place.status.restarts,
@@ -140,9 +140,12 @@ impl Row {
         }
     }
 
-    /// Containers that are not ready.
-    pub fn missing(&self) -> usize {
-        self.ready_of.1.saturating_sub(self.ready_of.0)
+    /// Containers that are not ready, and those that are; nothing if that is unknown.
+    pub fn missing_and_ready(&self) -> Option<(usize, usize)> {
+        match self.readiness {
+            Readiness::Counted { ready, total } => Some((total.saturating_sub(ready), ready)),
+            Readiness::Unknown => None,
+        }
     }
 
     /// The same, with why: its own best finding, or the node's fault that explains it.
