@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Diagnoser, DiagnosisCache, HEALTHY, UNKNOWN};
 use crate::observation::{Fact, LogLevel, LogRecord, Source, Time};
 use crate::pipeline::tests::fixture::Node;
-use crate::runbook::Runbook;
+use crate::runbook::{Confidence, Runbook};
 
 fn pod(status: Value) -> Fact {
     let mut pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
@@ -111,6 +111,35 @@ fn a_condition_that_no_rule_knows_is_unknown() {
     assert_eq!(cause_of_node("FabricBrokenProblem", "True"), UNKNOWN);
     assert_eq!(cause_of_node("FabricBrokenProblem", "False"), HEALTHY);
     assert_eq!(cause_of_node("StorageReady", "True"), HEALTHY, "good when it is true");
+}
+
+#[test]
+fn nothing_that_listens_proves_a_stopped_kubelet_and_runtime_before_the_node_is_marked() {
+    let mut node = Node::new();
+    let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});
+    let object = json!({"metadata": {"name": "w", "uid": "w"}, "status": {"conditions": [ready]}});
+    node.list(Source::ApiNode, vec![Fact::Node(serde_json::from_value(object).unwrap())]);
+    let top = |node: &mut Node| {
+        let doctor = Diagnoser { book: Runbook::builtin(), snapshot: &node.snapshot(), now: node.at };
+        let diagnosis = doctor.node("w", false);
+        let top = diagnosis.top().unwrap();
+        (top.cause.to_string(), top.confidence)
+    };
+    node.disconnect(Source::KubeletHealth);
+    assert_eq!(top(&mut node).0, HEALTHY, "the health port may be disabled");
+    node.list(Source::KubeletMetrics, vec![]);
+    node.list(Source::KubeletHealth, vec![]);
+    node.at += TimeDelta::seconds(5);
+    node.disconnect(Source::KubeletHealth);
+    assert_eq!(top(&mut node), ("node.kubelet-down".into(), Confidence::Likely), "it may be restarting");
+    node.at += TimeDelta::seconds(10);
+    assert_eq!(top(&mut node), ("node.kubelet-down".into(), Confidence::Certain));
+    node.list(Source::KubeletHealth, vec![]);
+    assert_eq!(top(&mut node).0, HEALTHY);
+    node.disconnect(Source::Cri);
+    assert_eq!(top(&mut node), ("runtime.down".into(), Confidence::Certain));
+    node.list(Source::Cri, vec![]);
+    assert_eq!(top(&mut node).0, HEALTHY);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Snapshot, SourceFacts};
-use crate::observation::{Call, ErrorKind, Source, SourceState, Time};
+use crate::observation::{Call, Source, SourceState, Time};
 use crate::text::Text;
 use crate::thresholds::{CALL_STALLED, PULL_STALLED};
 
@@ -62,16 +62,14 @@ impl Snapshot {
         self.pending_alarms().into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
-    /// The kubelet's health endpoint has not responded for [`CALL_STALLED`], or has never responded and refuses the
-    /// connection. The kubelet then performs none of the next actions.
+    /// The kubelet's health endpoint has not responded for [`CALL_STALLED`], or nothing listens there. The kubelet then
+    /// performs none of the next actions.
     pub fn is_kubelet_unresponsive(&self, now: Time) -> bool {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
         let is_stalled = |since| now - since >= CALL_STALLED;
-        let refused =
-            matches!(&health.state, SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable);
-        health.unanswered_since().is_some_and(|since| is_stalled(since) || refused && health.last_answer.is_none())
+        health.unanswered_since().is_some_and(is_stalled) || health.refusal().is_some()
     }
 
     /// The next time after `now` at which an alarm becomes active without an observation.

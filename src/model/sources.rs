@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::observation::{Call, SourceError, SourceState, Stamp, Time};
+use crate::observation::{Call, ErrorKind, SourceError, SourceState, Stamp, Time};
 use crate::time::TimeDelta;
 
 /// Finished calls kept: 15 minutes at one call every 2 seconds.
@@ -143,6 +143,14 @@ impl SourceFacts {
     /// Since when calls of any kind have had no response.
     pub fn unanswered_since(&self) -> Option<Time> {
         self.calls.values().filter_map(|c| c.unanswered_since).min()
+    }
+
+    /// The failure, if nothing listens at the address of the source: a call that hangs is none.
+    pub fn refusal(&self) -> Option<&SourceError> {
+        match &self.state {
+            SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable => Some(error),
+            _ => None,
+        }
     }
 
     /// True if what the source reports is current, even if a single call fails.

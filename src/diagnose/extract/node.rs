@@ -25,6 +25,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if health.is_some_and(|health| health.is_live() && health.unanswered_since().is_none()) {
         out.push(Signal::new(SignalKind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
     }
+    refusals(snapshot, now, out);
     let mut same: HashMap<(&Text, &Text), usize> = HashMap::new();
     for event in &snapshot.node_events {
         if event.last().is_none_or(|at| (now - at).num_seconds() > NODE_EVENT_CURRENT.num_seconds()) {
@@ -71,6 +72,23 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         }
     }
     metrics(snapshot, now, out);
+}
+
+/// Endpoints of the kubelet and of the runtime at which nothing listens: their processes do not run, or have just started.
+fn refusals(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
+    for (source, word) in [(Source::KubeletHealth, "kubelet-refuses"), (Source::Cri, "runtime-refuses")] {
+        let Some(facts) = snapshot.sources.get(&source) else { continue };
+        let Some(error) = facts.refusal() else { continue };
+        // With `healthzPort` 0 or another one, a port that never responded proves nothing while the other port does.
+        let responded = facts.last_answer.is_some();
+        let other = snapshot.sources.get(&Source::KubeletMetrics);
+        if source == Source::KubeletHealth && !responded && other.is_none_or(|facts| facts.refusal().is_none()) {
+            continue;
+        }
+        let since = facts.unanswered_since().unwrap_or(facts.since);
+        let lasted = (now - since).num_seconds();
+        out.push(Signal::new(SignalKind::Watched, source, word, (*error.tried).clone()).code(lasted).at(Some(since)));
+    }
 }
 
 /// What a deletion waits for if the pod's own node does not respond: the node's conditions and taints.
