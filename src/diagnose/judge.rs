@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
+use super::commands::on_node;
 use super::finding::{Finding, RemedyStep, is_nothing};
-use crate::observation::{Source, Time};
+use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
 use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Vars};
 use crate::text::Text;
@@ -27,6 +28,8 @@ const UNSURE: i32 = 12;
 
 /// What is judged by.
 pub(super) struct JudgeContext<'a> {
+    /// The places of the node, for commands.
+    pub paths: &'a NodePaths,
     pub book: &'a Runbook,
     /// The stage of the subject, if it is a pod with a known position.
     pub stage: Option<Stage>,
@@ -175,17 +178,17 @@ impl Candidate<'_> {
             evidence: evidence(&self.hit, signals),
             events: events(&self.hit, signals),
             next: bench.next,
-            steps: steps(self.cause, &vars),
+            steps: steps(self.cause, &vars, bench.paths),
             docs: self.cause.docs.clone(),
         }
     }
 }
 
 /// The steps of an entry, filled in with what is known.
-pub fn steps(cause: &Cause, vars: &Vars) -> Vec<RemedyStep> {
+pub fn steps(cause: &Cause, vars: &Vars, paths: &NodePaths) -> Vec<RemedyStep> {
     let step = |s: &crate::runbook::RunbookStep| RemedyStep {
         text: s.text.fill(vars).into(),
-        command: s.run.as_ref().map(|run| run.command(vars).into()),
+        command: s.run.as_ref().map(|run| on_node(run, paths).command(vars).into()),
         disrupts: match &s.effect {
             Effect::ReadOnly => None,
             Effect::Disrupts(what) => Some(what.as_str().into()),

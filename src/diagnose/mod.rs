@@ -3,6 +3,7 @@
 
 mod area;
 mod cache;
+mod commands;
 mod extract;
 mod finding;
 mod judge;
@@ -20,7 +21,7 @@ pub use vars::signal_name;
 
 use crate::model::Snapshot;
 use crate::objects::Condition;
-use crate::observation::{Source, Time};
+use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, LocatedPod, Stage, StageState};
 use crate::runbook::{CauseScope, Confidence, Runbook, Severity, Signal, SignalKind, Vars};
 use crate::text::Text;
@@ -80,6 +81,7 @@ impl Diagnoser<'_> {
             vars
         };
         let bench = JudgeContext {
+            paths: self.paths(),
             book: self.book,
             stage: Some(stage),
             vars: &vars,
@@ -160,7 +162,8 @@ impl Diagnoser<'_> {
             .node
             .as_ref()
             .is_some_and(|n| n.status.conditions.iter().any(|c| c.kind == "Ready" && c.is_true()));
-        let bench = JudgeContext { book: self.book, stage: None, vars: &with, next: None, of_node };
+        let bench =
+            JudgeContext { paths: self.paths(), book: self.book, stage: None, vars: &with, next: None, of_node };
         let findings = without_noise(judge(&bench, &signals), of_node && ready);
         if !findings.is_empty() {
             return Diagnosis { findings, signals, holds_until: None };
@@ -199,13 +202,21 @@ impl Diagnoser<'_> {
             evidence,
             events: Vec::new(),
             next: None,
-            steps: entry.map(|e| steps(e, vars)).unwrap_or_default(),
+            steps: entry.map(|e| steps(e, vars, self.paths())).unwrap_or_default(),
             docs: entry.map(|e| e.docs.clone()).unwrap_or_default(),
         }
     }
 
-    /// The systemd unit of the container runtime.
-    fn runtime_unit(&self) -> &'static str {
+    fn paths(&self) -> &NodePaths {
+        &self.snapshot.machine.paths
+    }
+
+    /// The systemd unit of the container runtime, without `.service`.
+    fn runtime_unit(&self) -> &str {
+        let found = self.paths().runtime_unit.as_str();
+        if !found.is_empty() {
+            return found.strip_suffix(".service").unwrap_or(found);
+        }
         let version = self.snapshot.node.as_ref().map(|n| n.status.node_info.container_runtime_version.as_str());
         let name = version.or(self.snapshot.runtime.as_ref().map(|r| r.name.as_str())).unwrap_or_default();
         match name.split(':').next().unwrap_or_default() {

@@ -116,6 +116,7 @@ impl Model {
                 }
             }
             Fact::Unit(unit) => _ = Arc::make_mut(&mut self.machine).units.insert(unit.name.clone(), *unit),
+            Fact::NodePaths(paths) => Arc::make_mut(&mut self.machine).paths = *paths,
             Fact::Boot(at) => Arc::make_mut(&mut self.machine).boot = Some(at),
             Fact::PodDir(dir) => self.add_pod_dir(*dir, &stamp),
             Fact::PodDirGone(uid) => self.remove_pod_dir(&uid),

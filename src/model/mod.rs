@@ -38,8 +38,8 @@ pub use sources::{CallHistory, CallTiming, SourceFacts};
 
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::observation::{
-    Certificate, Container, CpuTicks, Image, ImageFs, PodDir, PodUsage, Pull, RuntimeStatus, Sandbox, Source,
-    StaticPod, Time, Unit, Vitals,
+    Certificate, Container, CpuTicks, Image, ImageFs, NodePaths, PodDir, PodUsage, Pull, RuntimeStatus, Sandbox,
+    Source, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::{Message, Text};
 
@@ -91,6 +91,8 @@ pub struct Model {
 pub struct MachineFacts {
     /// systemd units of kubelet and runtime, by name.
     pub units: BTreeMap<Text, Unit>,
+    /// Where the parts of the node are.
+    pub paths: NodePaths,
     /// Boot time of the machine.
     pub boot: Option<Time>,
     /// The last sample of memory, disks and pressure, and its time.

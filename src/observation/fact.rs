@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, LogRecord, PodDir, PodUsage, Pull,
-    RuntimeStatus, Sandbox, Scrape, SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit, Vitals,
+    Call, Certificate, Container, Health, Image, ImageFs, KubeletConfig, LogEntry, LogRecord, NodePaths, PodDir,
+    PodUsage, Pull, RuntimeStatus, Sandbox, Scrape, SourceError, SourceState, Span, Stamp, StaticPod, Time, Unit,
+    Vitals,
 };
 use crate::objects::{Event, Lease, Node, Pod};
 use crate::text::Text;
@@ -107,6 +108,8 @@ pub enum Fact {
     Unit(Box<Unit>),
     /// Boot time of the machine.
     Boot(Time),
+    /// Where the parts of this node are.
+    NodePaths(Box<NodePaths>),
     /// The directories of a pod are new or have changed.
     PodDir(Box<PodDir>),
     /// The directories of the pod with that UID are gone.
@@ -170,6 +173,7 @@ impl Fact {
             Fact::Health(_) => ("health", ""),
             Fact::Unit(unit) => ("unit", &unit.name),
             Fact::Boot(_) => ("boot", ""),
+            Fact::NodePaths(_) => ("node-paths", ""),
             Fact::PodDir(dir) => ("pod-dir", &dir.uid),
             Fact::PodDirGone(uid) => ("pod-dir", uid),
             Fact::StaticManifest(name) | Fact::StaticManifestGone(name) => ("static-manifest", name),

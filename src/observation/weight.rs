@@ -69,6 +69,7 @@ impl Fact {
             Fact::LogRecord(line) => (line.heap(), 0),
             Fact::Span(span) => (span.heap(), 0),
             Fact::Unit(unit) => (unit.heap(), OF_OTHER),
+            Fact::NodePaths(paths) => (size_of_val(&**paths) + paths.all().map(Text::heap).sum::<usize>(), OF_OTHER),
             Fact::PodDir(dir) => (dir.heap(), OF_CONTAINER),
             Fact::StaticPod(pod) => (pod.heap(), OF_CONTAINER),
             Fact::Vitals(vitals) => (vitals.heap(), OF_OTHER),

@@ -1,10 +1,11 @@
 //! What will be observed: everything that was found on the node, and how it was searched. Nothing connects here.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::discover::{Credential, Discovered, Env, Host, KubeletPlace, LogPlan, PortProof, Root, SearchStep};
-use crate::observation::Budget;
+use crate::observation::{Budget, NodePaths};
+use crate::text::Text;
 use crate::trust::{KnownFile, Owners};
 
 /// The user's options; options that are not set are discovered.
@@ -89,6 +90,46 @@ impl Plan {
     /// cannot see the owner of a socket, and rely on the certificate alone.
     pub fn port_proof(&self) -> Option<PortProof> {
         Owners::of_process().is_root().then(|| PortProof::new(self.host.root().clone()))
+    }
+
+    /// Where the parts of the node are, for the commands of remedies.
+    pub fn node_paths(&self) -> NodePaths {
+        let text = |path: &Path| Text::name(&path.to_string_lossy());
+        let kubelet = self.kubelet.value.as_ref();
+        let log = |log: &Discovered<LogPlan>| {
+            let plan = log.value.clone().unwrap_or_default();
+            let file = plan.file.map(|file| text(file.path())).unwrap_or_default();
+            (plan.units.first().map(|unit| Text::name(unit)).unwrap_or_default(), file)
+        };
+        let ((kubelet_unit, kubelet_log), (runtime_unit, runtime_log)) =
+            (log(&self.kubelet_log), log(&self.runtime_log));
+        NodePaths {
+            runtime_socket: self.cri.value.as_ref().map(|socket| text(socket.path())).unwrap_or_default(),
+            kubeconfig: self.kubeconfig_flag().map(|file| text(&file)).unwrap_or_default(),
+            kubelet_config: self.host.kubelet_config().map(|file| text(&file)).unwrap_or_default(),
+            kubelet_root: kubelet.map(|k| text(&k.root_dir)).unwrap_or_default(),
+            pod_logs: kubelet.map(|k| text(&k.pod_logs)).unwrap_or_default(),
+            static_pods: kubelet.and_then(|k| k.static_pods.as_deref()).map(text).unwrap_or_default(),
+            healthz: kubelet
+                .and_then(|k| k.healthz)
+                .map(|address| Text::name(&address.to_string()))
+                .unwrap_or_default(),
+            kubelet_unit,
+            kubelet_log,
+            runtime_unit,
+            runtime_log,
+        }
+    }
+
+    /// The kubeconfig that kubectl needs as a flag: neither `$KUBECONFIG` nor the default file name it.
+    fn kubeconfig_flag(&self) -> Option<PathBuf> {
+        let files = self.credential.value.as_ref()?.kubeconfigs();
+        let [file] = &files[..] else { return None };
+        let path = file.path();
+        let env = self.host.env();
+        let named = env.get("KUBECONFIG").is_some_and(|value| Path::new(value) == path);
+        let default = env.get("HOME").is_some_and(|home| Path::new(home).join(".kube/config") == path);
+        (!named && !default).then(|| path.to_owned())
     }
 
     /// True when neither kubelet, runtime nor credential was found.

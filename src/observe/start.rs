@@ -181,9 +181,7 @@ impl SourceSet<'_> {
     fn machine(&mut self, plan: &Plan) {
         let logs = [&plan.kubelet_log, &plan.runtime_log];
         let units = logs.into_iter().filter_map(|l| l.value.as_ref()).flat_map(|l| l.units.clone()).collect();
-        self.add(
-            Source::Machine,
-            MachineSource::new(MachinePlan::new(&plan.host, units, plan.node.value.clone().unwrap_or_default())),
-        );
+        let machine = MachinePlan::new(&plan.host, units, plan.node.value.clone().unwrap_or_default());
+        self.add(Source::Machine, MachineSource::new(MachinePlan { paths: plan.node_paths(), ..machine }));
     }
 }

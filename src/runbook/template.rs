@@ -53,6 +53,22 @@ impl Template {
         Ok(Self(parts))
     }
 
+    /// The same with `change` applied to everything but the variables.
+    #[must_use]
+    pub fn map_plain(&self, change: impl Fn(&str) -> String) -> Self {
+        Self(
+            self.0
+                .iter()
+                .map(|part| match part {
+                    TemplatePart::Plain(text) => TemplatePart::Plain(change(text)),
+                    TemplatePart::Variable { name, otherwise } => {
+                        TemplatePart::Variable { name: name.clone(), otherwise: otherwise.as_deref().map(&change) }
+                    }
+                })
+                .collect(),
+        )
+    }
+
     /// The variables in it.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {

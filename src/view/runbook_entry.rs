@@ -2,6 +2,7 @@
 
 use super::has_words;
 use crate::diagnose::{Finding, RemedyStep, steps};
+use crate::observation::NodePaths;
 use crate::runbook::{Cause, Vars};
 use crate::text::Text;
 
@@ -37,7 +38,7 @@ impl RunbookEntry {
             title: cause.title.fill(&none).into(),
             explanation: cause.explanation.fill(&none).into(),
             reasons: cause.reasons.clone(),
-            steps: steps(cause, &none),
+            steps: steps(cause, &none, &NodePaths::default()),
             docs: cause.docs.clone(),
         }
     }

@@ -32,6 +32,7 @@ pub use port::{PortDoubt, PortProof};
 pub use root::{Miss, Root, within};
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use process::{Kubelet, Kubelets};
 use settings::Settings;
@@ -71,6 +72,11 @@ impl Host {
     /// The running kubelet, if it is proven to be the node's.
     fn kubelet(&self) -> Option<&Kubelet> {
         self.kubelets.proven.as_ref()
+    }
+
+    /// The kubelet's configuration file.
+    pub fn kubelet_config(&self) -> Option<PathBuf> {
+        self.settings.config_file().map(PathBuf::from)
     }
 
     /// True with a running kubelet that is proven to be the node's.

@@ -64,6 +64,11 @@ impl Setting {
 }
 
 impl Settings {
+    /// The configuration file, of several the one that wins.
+    pub fn config_file(&self) -> Option<&str> {
+        self.files.iter().find(|(_, text)| text.is_ok()).map(|(path, _)| path.as_str())
+    }
+
     /// Reads them: of the kubelet that runs, or else from the places where distributions keep them.
     pub fn read(root: &Root, kubelet: Option<&Kubelet>) -> Self {
         let Some(kubelet) = kubelet else { return Self::of_one_that_is_down(root) };

@@ -17,7 +17,7 @@ use super::differences::{KeyedObjects, changed, differences};
 use super::discover::{Host, Miss, Root};
 use super::{Attempt, ObservationSink, SourceFailure};
 use crate::observation::{
-    Call, Certificate, ErrorKind, Fact, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
+    Call, Certificate, ErrorKind, Fact, NodePaths, PodDir, PodUsage, SourceError, StaticPod, Time, Unit, Vitals,
 };
 use crate::text::{Message, Text};
 use crate::thresholds::MACHINE_PERIOD;
@@ -44,6 +44,8 @@ pub struct MachinePlan {
     pub serving: Option<KnownFile>,
     /// The node's name, which is part of static pods' names.
     pub node: String,
+    /// Reported once, for the commands of remedies.
+    pub paths: NodePaths,
 }
 
 impl MachinePlan {
@@ -52,7 +54,7 @@ impl MachinePlan {
         let place = host.kubelet_place(None).value;
         let root_dir = place.as_ref().map_or("/var/lib/kubelet".into(), |p| p.root_dir.clone());
         let (static_pods, serving) = place.map_or((None, None), |p| (p.static_pods, p.certificate));
-        Self { root: host.root().clone(), units, root_dir, static_pods, serving, node }
+        Self { root: host.root().clone(), units, root_dir, static_pods, serving, node, paths: NodePaths::default() }
     }
 }
 
@@ -171,6 +173,7 @@ impl MachineSource {
             let now = MachineSample { units, ..self.sample(&before).await.map_err(|miss| self.failure(miss))? };
             if first {
                 out.begin_epoch().await;
+                out.emit(Fact::NodePaths(Box::new(self.plan.paths.clone()))).await;
             }
             let facts = now.differences(&before);
             let unchanged = facts.is_empty();

@@ -1,0 +1,147 @@
+//! Commands of the runbook name the default places of a node. Here they get the places that discovery found on this node.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use crate::observation::NodePaths;
+use crate::runbook::{Template, quoted};
+
+/// Sockets that crictl tries without a flag (cri-tools, cmd/crictl/main.go).
+const CRICTL_DEFAULTS: [&str; 3] =
+    ["/run/containerd/containerd.sock", "/run/crio/crio.sock", "/var/run/cri-dockerd.sock"];
+
+const CONFIG: &str = "/var/lib/kubelet/config.yaml";
+const ROOT_DIR: &str = "/var/lib/kubelet";
+const POD_LOGS: &str = "/var/log/pods";
+const MANIFESTS: &str = "/etc/kubernetes/manifests";
+const HEALTHZ: &str = "127.0.0.1:10248";
+
+/// Lines of a log file that are read where a command would read a span of the journal.
+const LOG_LINES: &str = "5000";
+
+/// What is replaced: tools, units in commands of systemd, and the default places, the longer ones first.
+static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = concat!(
+        r"(?P<several>\bjournalctl -u kubelet -u )",
+        r"|(?P<journal>\bjournalctl -u kubelet(?: --since \S+| --no-pager| -n \d+| -f\b)*)",
+        r"|(?P<unit>\bsystemctl (?:status|restart|start|show|cat) kubelet\b)",
+        r"|(?P<before>^|[\s(;|&])(?P<tool>crictl|kubectl)(?P<after>\s|$)",
+        r"|(?P<place>/var/lib/kubelet/config\.yaml|/var/lib/kubelet\b|/var/log/pods\b|/etc/kubernetes/manifests\b|127\.0\.0\.1:10248\b)",
+    );
+    Regex::new(pattern).ok()
+});
+
+/// The command for a node with these places.
+pub(super) fn on_node(command: &Template, paths: &NodePaths) -> Template {
+    match &*TOKEN {
+        Some(token) if *paths != NodePaths::default() => command
+            .map_plain(|text| token.replace_all(text, |found: &Captures<'_>| replacement(found, paths)).into_owned()),
+        _ => command.clone(),
+    }
+}
+
+fn replacement(found: &Captures<'_>, paths: &NodePaths) -> String {
+    let text = &found[0];
+    if let Some(tool) = found.name("tool") {
+        return format!("{}{}{}", &found["before"], with_flag(tool.as_str(), paths), &found["after"]);
+    }
+    if found.name("journal").is_some() {
+        return journal(text, paths);
+    }
+    if found.name("unit").is_some() {
+        return match unit(paths) {
+            Some(unit) => text.replace("kubelet", unit),
+            None => text.to_owned(),
+        };
+    }
+    let place = |known: &str| if known.is_empty() { text.to_owned() } else { quoted(known) };
+    match text {
+        CONFIG => place(&paths.kubelet_config),
+        ROOT_DIR => place(&paths.kubelet_root),
+        POD_LOGS => place(&paths.pod_logs),
+        MANIFESTS => place(&paths.static_pods),
+        HEALTHZ => place(&paths.healthz),
+        _ => text.to_owned(),
+    }
+}
+
+/// The tool with the flag that it needs on this node.
+fn with_flag(tool: &str, paths: &NodePaths) -> String {
+    match tool {
+        "crictl" if !paths.runtime_socket.is_empty() && !CRICTL_DEFAULTS.contains(&&*paths.runtime_socket) => {
+            format!("crictl -r {}", quoted(&format!("unix://{}", paths.runtime_socket)))
+        }
+        "kubectl" if !paths.kubeconfig.is_empty() => format!("kubectl --kubeconfig {}", quoted(&paths.kubeconfig)),
+        _ => tool.to_owned(),
+    }
+}
+
+/// The kubelet's unit without `.service`.
+fn unit(paths: &NodePaths) -> Option<&str> {
+    let unit = paths.kubelet_unit.as_str();
+    Some(unit.strip_suffix(".service").unwrap_or(unit)).filter(|unit| !unit.is_empty())
+}
+
+/// The kubelet's log: a file has no spans of time, so its last lines are read.
+fn journal(text: &str, paths: &NodePaths) -> String {
+    if paths.kubelet_log.is_empty() {
+        return unit(paths).map_or_else(|| text.to_owned(), |unit| text.replace("-u kubelet", &format!("-u {unit}")));
+    }
+    let file = quoted(&paths.kubelet_log);
+    if text.ends_with(" -f") { format!("tail -F {file}") } else { format!("tail -n {LOG_LINES} {file}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runbook::Vars;
+
+    fn adapted(command: &str, paths: &NodePaths) -> String {
+        on_node(&Template::read(command).unwrap(), paths).command(&Vars::from([("uid".to_owned(), "5b2f".to_owned())]))
+    }
+
+    #[test]
+    fn commands_name_the_places_of_the_node() {
+        let k3s = NodePaths {
+            runtime_socket: "/run/k3s/containerd/containerd.sock".into(),
+            kubeconfig: "/etc/rancher/k3s/k3s.yaml".into(),
+            kubelet_config: "/etc/k3s kubelet.yaml".into(),
+            kubelet_root: "/data/kubelet".into(),
+            pod_logs: "/data/logs".into(),
+            static_pods: "/data/manifests".into(),
+            healthz: "127.0.0.1:20248".into(),
+            kubelet_unit: "k3s.service".into(),
+            ..NodePaths::default()
+        };
+        for (command, expected) in [
+            ("crictl ps -a", "crictl -r unix:///run/k3s/containerd/containerd.sock ps -a"),
+            (
+                "nsenter -t $(crictl inspect x) -n ss",
+                "nsenter -t $(crictl -r unix:///run/k3s/containerd/containerd.sock inspect x) -n ss",
+            ),
+            ("kubectl get pods -A", "kubectl --kubeconfig /etc/rancher/k3s/k3s.yaml get pods -A"),
+            ("grep x /var/lib/kubelet/config.yaml", "grep x '/etc/k3s kubelet.yaml'"),
+            ("ls /var/lib/kubelet/pods/{uid}/volumes", "ls /data/kubelet/pods/5b2f/volumes"),
+            ("ls /var/log/pods", "ls /data/logs"),
+            ("ls /etc/kubernetes/manifests", "ls /data/manifests"),
+            ("curl http://127.0.0.1:10248/healthz", "curl http://127.0.0.1:20248/healthz"),
+            (
+                "journalctl -u kubelet --since -1h --no-pager | grep x",
+                "journalctl -u k3s --since -1h --no-pager | grep x",
+            ),
+            ("systemctl restart kubelet", "systemctl restart k3s"),
+            ("ls /usr/local/bin/mykubectl-x /opt/crictl.d", "ls /usr/local/bin/mykubectl-x /opt/crictl.d"),
+        ] {
+            assert_eq!(adapted(command, &k3s), expected);
+        }
+        let file = NodePaths { kubelet_log: "/var/log/kubelet.log".into(), ..NodePaths::default() };
+        assert_eq!(
+            adapted("journalctl -u kubelet --since -1h --no-pager | grep x", &file),
+            "tail -n 5000 /var/log/kubelet.log | grep x"
+        );
+        assert_eq!(adapted("journalctl -u kubelet -f", &file), "tail -F /var/log/kubelet.log");
+        let defaults = NodePaths { runtime_socket: "/run/containerd/containerd.sock".into(), ..NodePaths::default() };
+        assert_eq!(adapted("crictl ps", &defaults), "crictl ps");
+    }
+}
