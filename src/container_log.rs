@@ -20,6 +20,19 @@ pub enum Instance {
     Previous,
 }
 
+/// What the newest run of a container does. It decides which run `previous` of the log APIs names (`validateContainerLogStatus`,
+/// pkg/kubelet/kubelet_pods.go).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewestRun {
+    /// It is running: `previous` is the run before it.
+    #[default]
+    Running,
+    /// It has exited: `previous` is the run before it.
+    Exited,
+    /// It has exited and waits for its restart: with and without `previous` the APIs return it, and no earlier run.
+    Waiting,
+}
+
 /// Identifies one container log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
@@ -33,6 +46,8 @@ pub struct LogRequest {
     pub container: Text,
     /// Current or previous run.
     pub instance: Instance,
+    /// What the newest run does.
+    pub newest: NewestRun,
     /// Continue with new lines.
     pub follow: bool,
 }

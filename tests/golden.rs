@@ -26,7 +26,7 @@ macro_rules! variants {
 
 variants!(fact, FACTS, Fact,
     SourceState EpochBegin EpochEnd Alive Unreadable Tls CallBegin CallEnd Pod PodGone Node NodeGone Event EventGone Sandbox SandboxGone
-    Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot PodDir
+    Container ContainerGone RuntimeStatus Pull PullGone Scrape KubeletConfig Health Log Span Dropped Unit Boot NodePaths PodDir
     PodDirGone StaticManifest StaticManifestGone Lease LeaseGone Image ImageGone ImageFs StaticPod Vitals Certificate
     CertificateGone PodUsage PodUsageGone Remaining LogRecord);
 variants!(log_kind, LOG_KINDS, LogKind,

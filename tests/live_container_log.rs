@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use api::{Certificates, FakeApi};
-use kpodtrace::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogStream, LogUpdate};
+use kpodtrace::container_log::{Instance, LogLine, LogOrigin, LogRequest, LogStream, LogUpdate, NewestRun};
 use kpodtrace::observe::api::ApiAccess;
 use kpodtrace::observe::discover::{Credential, Env, LogDirs, Root};
 use kpodtrace::observe::kubelet::{KubeletAuth, KubeletClient, KubeletEndpoint, KubeletTrust, Pem};
@@ -62,7 +62,7 @@ impl Drop for Node {
 
 fn request(instance: Instance) -> LogRequest {
     let [namespace, pod, uid, container] = ["shop", "web", "u1", "app"].map(Text::from);
-    LogRequest { namespace, pod, uid, container, instance, follow: true }
+    LogRequest { namespace, pod, uid, container, instance, newest: NewestRun::Running, follow: true }
 }
 
 /// What a reader received of a log.

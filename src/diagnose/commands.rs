@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::vars::EXITED;
 use crate::observation::NodePaths;
-use crate::runbook::{Template, quoted};
+use crate::runbook::{Template, Vars, quoted};
 
 /// Sockets that crictl tries without a flag (cri-tools, cmd/crictl/main.go).
 const CRICTL_DEFAULTS: [&str; 3] =
@@ -31,6 +32,12 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     );
     Regex::new(pattern).ok()
 });
+
+/// The same command for the log of the newest run, if that run has exited. While it runs, `--previous` names the run that failed;
+/// later it names the run before that one, or none (`validateContainerLogStatus`, pkg/kubelet/kubelet_pods.go).
+pub(super) fn for_failed_run(command: &Template, vars: &Vars) -> Template {
+    if vars.contains_key(EXITED) { command.map_plain(|text| text.replace(" --previous", "")) } else { command.clone() }
+}
 
 /// The command for a node with these places.
 pub(super) fn on_node(command: &Template, paths: &NodePaths) -> Template {
@@ -95,10 +102,18 @@ fn journal(text: &str, paths: &NodePaths) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runbook::Vars;
 
     fn adapted(command: &str, paths: &NodePaths) -> String {
         on_node(&Template::read(command).unwrap(), paths).command(&Vars::from([("uid".to_owned(), "5b2f".to_owned())]))
+    }
+
+    #[test]
+    fn the_log_of_an_exited_run_is_not_that_of_a_previous_one() {
+        let command = Template::read("kubectl -n n logs p -c c --previous --tail=80").unwrap();
+        let with = |vars: &Vars| for_failed_run(&command, vars).command(vars);
+        assert_eq!(with(&Vars::new()), "kubectl -n n logs p -c c --previous --tail=80");
+        let exited = Vars::from([(EXITED.to_owned(), "true".to_owned())]);
+        assert_eq!(with(&exited), "kubectl -n n logs p -c c --tail=80");
     }
 
     #[test]

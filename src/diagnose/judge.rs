@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use super::commands::on_node;
+use super::commands::{for_failed_run, on_node};
 use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Vars};
+use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Template, Vars};
 use crate::text::Text;
 
 /// Most findings of one subject.
@@ -188,13 +188,22 @@ impl Candidate<'_> {
 pub fn steps(cause: &Cause, vars: &Vars, paths: &NodePaths) -> Vec<RemedyStep> {
     let step = |s: &crate::runbook::RunbookStep| RemedyStep {
         text: s.text.fill(vars).into(),
-        command: s.run.as_ref().map(|run| on_node(run, paths).command(vars).into()),
+        command: s
+            .run
+            .as_ref()
+            .filter(|run| is_known(run, vars))
+            .map(|run| on_node(&for_failed_run(run, vars), paths).command(vars).into()),
         disrupts: match &s.effect {
             Effect::ReadOnly => None,
             Effect::Disrupts(what) => Some(what.as_str().into()),
         },
     };
     cause.steps.iter().map(step).collect()
+}
+
+/// False for a command that is a variable as a whole and unknown, such as that of a probe whose handler no source reports.
+fn is_known(run: &Template, vars: &Vars) -> bool {
+    run.names().all(|name| !name.ends_with("_command") || vars.contains_key(name))
 }
 
 /// Each event once, whatever kinds of signal a rule matched.

@@ -7,6 +7,7 @@ mod commands;
 mod extract;
 mod finding;
 mod judge;
+mod probe_command;
 mod scheduler;
 mod shortage;
 #[cfg(test)]

@@ -137,6 +137,9 @@ fn nothing_that_listens_proves_a_stopped_kubelet_and_runtime_before_the_node_is_
     node.list(Source::KubeletHealth, vec![]);
     assert_eq!(top(&mut node).0, HEALTHY);
     node.disconnect(Source::Cri);
+    assert_eq!(top(&mut node), ("runtime.down".into(), Confidence::Likely), "it may use another socket");
+    node.list(Source::Cri, vec![]);
+    node.disconnect(Source::Cri);
     assert_eq!(top(&mut node), ("runtime.down".into(), Confidence::Certain));
     node.list(Source::Cri, vec![]);
     assert_eq!(top(&mut node).0, HEALTHY);

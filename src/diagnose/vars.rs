@@ -1,9 +1,13 @@
 //! The variables of a subject that texts and commands of the runbook use. An unknown one is absent.
 
+use super::probe_command::probe_command;
 use crate::model::{PodFacts, bare_id};
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, human_duration};
 use crate::runbook::Vars;
+
+/// Set if the newest run of the container in question has exited: the APIs return its log without `--previous`.
+pub(super) const EXITED: &str = "exited";
 
 /// The names of a pod, with `container` as the one in question.
 pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, now: Time) -> Vars {
@@ -35,6 +39,9 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
         put("container", &c.name);
         put("image", &c.image);
         put("restarts", &c.restarts.to_string());
+        if c.running_since.is_none() && c.last_exit.is_some() {
+            put(EXITED, "true");
+        }
         if let Some((code, ..)) = &c.last_exit {
             put("exit", &code.to_string());
             if let Some(name) = signal_name(*code) {
@@ -52,6 +59,21 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
         put("scheduler", &pod.spec.scheduler_name);
         put("finalizers", &pod.metadata.finalizers.joined(|f| f));
         put("gates", &pod.spec.scheduling_gates.joined(|g| &g.name));
+        let spec = in_question.and_then(|c| {
+            let mut all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+            all.find(|spec| spec.name == c.name)
+        });
+        if let Some(spec) = spec {
+            let id = container_id(facts, &spec.name).unwrap_or_default();
+            for (name, probe) in [
+                ("liveness_command", &spec.liveness_probe),
+                ("readiness_command", &spec.readiness_probe),
+                ("startup_command", &spec.startup_probe),
+            ] {
+                let command = probe.as_ref().and_then(|p| probe_command(p, spec, &pod.status.pod_ip, &id));
+                put(name, &command.unwrap_or_default());
+            }
+        }
         if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
             put("owner", &format!("{}/{}", owner.kind.to_lowercase(), owner.name));
         }

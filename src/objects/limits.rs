@@ -16,6 +16,8 @@ pub const CONTAINERS: usize = 256;
 pub const EPHEMERAL_CONTAINERS: usize = 64;
 /// Containers of one pod that have a log directory, or are in a static pod's manifest: of all three kinds.
 pub const CONTAINERS_ON_DISK: usize = 2 * CONTAINERS + EPHEMERAL_CONTAINERS;
+/// Ports of one container.
+pub const PORTS: usize = 64;
 /// Volumes of one pod. A node attaches at most some 250 of one CSI driver.
 pub const VOLUMES: usize = 256;
 /// Conditions of one pod, of one node, or of the container runtime. Kubernetes' own are always kept; others are written by

@@ -37,6 +37,7 @@ pub mod limits;
 mod meta;
 mod node;
 mod pod;
+mod probe;
 mod quantity;
 mod resources;
 mod status;
@@ -45,9 +46,8 @@ pub use bounded::{Bounded, BoundedEntry, LeftOut, OmittedCount, OmittedSummary};
 pub use event::{Event, EventSeries, EventSource, ObjectReference};
 pub use meta::{Condition, KubeletAnnotations, Meta, Owner};
 pub use node::{Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus, Taint};
-pub use pod::{
-    ClaimSource, ContainerSpec, OtherContainers, Pod, PodSpec, Probe, ReadinessGate, SchedulingGate, Volume,
-};
+pub use pod::{ClaimSource, ContainerSpec, OtherContainers, Pod, PodSpec, ReadinessGate, SchedulingGate, Volume};
+pub use probe::{CommandLine, ContainerPort, ExecAction, GrpcAction, HttpAction, PortName, Probe, TcpAction};
 pub use quantity::Quantity;
 pub use resources::{Needs, Resource, Resources};
 pub use status::{ContainerState, ContainerStatus, OtherStatuses, PodStatus, Running, Terminated, Waiting};

@@ -1,11 +1,11 @@
-//! A pod and its spec, as far as the kubelet's sync depends on it. Env, args, commands and probe handlers are not decoded.
+//! A pod and its spec, as far as the kubelet's sync depends on it. Env, args and commands are not decoded.
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::{CONTAINERS, EPHEMERAL_CONTAINERS, GATES, VOLUMES};
+use super::limits::{CONTAINERS, EPHEMERAL_CONTAINERS, GATES, PORTS, VOLUMES};
 use super::{
-    Bounded, BoundedEntry, LeftOut, Meta, Needs, OmittedCount, OmittedSummary, PodStatus, Resources, is_default,
-    nullable,
+    Bounded, BoundedEntry, ContainerPort, LeftOut, Meta, Needs, OmittedCount, OmittedSummary, PodStatus, Probe,
+    Resources, is_default, nullable,
 };
 use crate::text::Text;
 
@@ -132,6 +132,8 @@ slim! {
         liveness_probe: Option<Probe>,
         /// Requests and limits.
         resources: Needs,
+        /// Named ports, which probes can refer to.
+        ports: Bounded<ContainerPort, PORTS>,
     }
 }
 
@@ -206,17 +208,5 @@ impl ContainerSpec {
     /// True for a sidecar: an init container that runs next to the app containers (KEP-753).
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy == "Always"
-    }
-}
-
-slim! {
-    /// Timing of a probe, with the defaults of the API server. The handler is not decoded.
-    Probe {
-        /// Delay of the first probe after the start, seconds.
-        initial_delay_seconds: i64,
-        /// Interval of probes, seconds.
-        period_seconds: i64,
-        /// Consecutive failures after which the probe counts as failed.
-        failure_threshold: i64,
     }
 }

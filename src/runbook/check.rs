@@ -36,6 +36,9 @@ const KNOWN: &[&str] = &[
     "reason",
     "message",
     "grace",
+    "liveness_command",
+    "readiness_command",
+    "startup_command",
 ];
 
 pub(super) fn check(book: &Runbook) -> Vec<String> {

@@ -79,21 +79,21 @@ impl Template {
 
     /// The text, filled in; what is unknown reads as its alternative, else as its name in angle brackets.
     pub fn fill(&self, vars: &Vars) -> String {
-        self.filled(vars, str::to_owned)
+        self.filled(vars, |_, value| value.to_owned())
     }
 
-    /// The command, filled in, each value quoted for the shell.
+    /// The command, filled in, each value quoted for the shell. A value of the name `…_command` is a command of quoted words.
     pub fn command(&self, vars: &Vars) -> String {
-        self.filled(vars, quoted)
+        self.filled(vars, |name, value| if name.ends_with("_command") { value.to_owned() } else { quoted(value) })
     }
 
-    fn filled(&self, vars: &Vars, put: impl Fn(&str) -> String) -> String {
+    fn filled(&self, vars: &Vars, put: impl Fn(&str, &str) -> String) -> String {
         let mut out = String::new();
         for part in &self.0 {
             match part {
                 TemplatePart::Plain(text) => out.push_str(text),
                 TemplatePart::Variable { name, otherwise } => match (vars.get(name), otherwise) {
-                    (Some(value), _) if !value.is_empty() => out.push_str(&put(value)),
+                    (Some(value), _) if !value.is_empty() => out.push_str(&put(name, value)),
                     (_, Some(otherwise)) => out.push_str(otherwise),
                     (_, None) => out.push_str(&format!("<{}>", name.replace('_', "-").to_uppercase())),
                 },

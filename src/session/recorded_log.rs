@@ -92,6 +92,7 @@ mod tests {
             uid: "u".into(),
             container: "app".into(),
             instance,
+            newest: crate::container_log::NewestRun::Running,
             follow: true,
         };
         let mut log = RecordedLog::new(request(Instance::Current));

@@ -1,7 +1,8 @@
 //! Containers with a log, the one to open first, and the commands that print a log elsewhere.
 
 use super::PodDiagnosis;
-use crate::container_log::{Instance, LogRequest};
+use crate::container_log::{Instance, LogRequest, NewestRun};
+use crate::observation::ContainerPhase;
 use crate::pipeline::{ContainerPosition, LocatedPod, StageState};
 use crate::runbook::quoted;
 use crate::text::Text;
@@ -17,6 +18,8 @@ pub struct LogChoice {
     pub word: Text,
     /// How often it was started again.
     pub restarts: u32,
+    /// What its newest run does.
+    pub newest: NewestRun,
     /// Runtime ids of its known runs, newest first.
     pub ids: Vec<Text>,
 }
@@ -29,6 +32,7 @@ pub fn log_choices(placed: &LocatedPod) -> Vec<LogChoice> {
         kind: c.kind.name(),
         word: c.word.clone(),
         restarts: c.restarts,
+        newest: newest_run(placed, &c.name),
         ids: ids(&c.name),
     };
     placed.position.containers.iter().map(choice).collect()
@@ -62,7 +66,21 @@ pub fn log_request(placed: &LocatedPod, container: &Text, instance: Instance, fo
         uid: facts.key.clone(),
         container: container.clone(),
         instance,
+        newest: newest_run(placed, container),
         follow,
+    }
+}
+
+fn newest_run(placed: &LocatedPod, container: &Text) -> NewestRun {
+    let status = placed.facts.object().and_then(|pod| pod.status.all_containers().find(|c| c.name == *container));
+    match status.map(|status| &status.state) {
+        Some(state) if state.running.is_some() => NewestRun::Running,
+        Some(state) if state.waiting.is_some() => NewestRun::Waiting,
+        Some(_) => NewestRun::Exited,
+        None if placed.facts.container(container).is_some_and(|c| c.phase == ContainerPhase::Running) => {
+            NewestRun::Running
+        }
+        None => NewestRun::Exited,
     }
 }
 
@@ -70,11 +88,13 @@ pub fn log_request(placed: &LocatedPod, container: &Text, instance: Instance, fo
 pub fn log_commands(request: &LogRequest, choice: Option<&LogChoice>) -> Vec<String> {
     let [namespace, pod, container] =
         [&request.namespace, &request.pod, &request.container].map(|name| quoted(&name.one_line()));
-    let (previous, run) = match request.instance {
-        Instance::Current => ("", 0),
-        Instance::Previous => (" --previous", 1),
+    let (flag, run) = match (request.instance, request.newest) {
+        (Instance::Current, _) => (Some(""), 0),
+        (Instance::Previous, NewestRun::Waiting) => (None, 1),
+        (Instance::Previous, _) => (Some(" --previous"), 1),
     };
-    let mut commands = vec![format!("kubectl logs -n {namespace} {pod} -c {container}{previous}")];
+    let kubectl = flag.map(|flag| format!("kubectl logs -n {namespace} {pod} -c {container}{flag}"));
+    let mut commands: Vec<String> = kubectl.into_iter().collect();
     let id = choice.and_then(|choice| choice.ids.get(run));
     commands.extend(id.map(|id| format!("crictl logs {}", quoted(&id.one_line()))));
     commands
@@ -129,13 +149,23 @@ mod tests {
             uid: "u".into(),
             container: "app".into(),
             instance,
+            newest: NewestRun::Running,
             follow: true,
         };
         let ids = vec!["new".into(), "old".into()];
-        let choice = LogChoice { name: "app".into(), kind: "app", word: "".into(), restarts: 1, ids };
+        let choice = LogChoice {
+            name: "app".into(),
+            kind: "app",
+            word: "".into(),
+            restarts: 1,
+            newest: NewestRun::Running,
+            ids,
+        };
         let commands = log_commands(&request(Instance::Previous), Some(&choice));
         assert_eq!(commands, ["kubectl logs -n shop 'web-0; reboot' -c app --previous", "crictl logs old"]);
         let current = log_commands(&request(Instance::Current), Some(&choice));
         assert_eq!(current[1], "crictl logs new");
+        let waiting = LogRequest { newest: NewestRun::Waiting, ..request(Instance::Previous) };
+        assert_eq!(log_commands(&waiting, Some(&choice)), ["crictl logs old"], "kubectl has no such run");
     }
 }

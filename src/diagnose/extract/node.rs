@@ -85,6 +85,8 @@ fn refusals(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         if source == Source::KubeletHealth && !responded && other.is_none_or(|facts| facts.refusal().is_none()) {
             continue;
         }
+        // A socket that never responded may be another one than the runtime's.
+        let word = if source == Source::Cri && !responded { "runtime-never-responded" } else { word };
         let since = facts.unanswered_since().unwrap_or(facts.since);
         let lasted = (now - since).num_seconds();
         out.push(Signal::new(SignalKind::Watched, source, word, (*error.tried).clone()).code(lasted).at(Some(since)));

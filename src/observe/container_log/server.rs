@@ -12,7 +12,9 @@ use super::super::api::{ApiAccess, ApiLogStream};
 use super::super::kubelet::{KubeletClient, KubeletLogStream};
 use super::queue::UpdateQueue;
 use super::{LogOriginReader, ReadEnd};
-use crate::container_log::{Instance, LogBuffer, LogLine, LogOrigin, LogRequest, LogUpdate, MAX_LOG_LINES, OlderLines};
+use crate::container_log::{
+    Instance, LogBuffer, LogLine, LogOrigin, LogRequest, LogUpdate, MAX_LOG_LINES, NewestRun, OlderLines,
+};
 use crate::decode::{LogDecoder, LogForm};
 use crate::observation::Time;
 use crate::text::Text;
@@ -92,6 +94,16 @@ enum StreamEnd {
     Closed,
 }
 
+/// Starts of the errors that the kubelet writes into the body of a log (`GetContainerLogs` in
+/// pkg/kubelet/kuberuntime/kuberuntime_container.go, `ReadLogs` in staging/src/k8s.io/cri-client/pkg/logs/logs.go).
+const SERVER_ERRORS: [&str; 3] =
+    ["unable to retrieve container logs for ", "failed to try resolving symlinks in path ", "failed to open log file "];
+
+/// A line of the server about the log: every line of the container has a time.
+fn is_server_error(line: &LogLine) -> bool {
+    line.at.is_none() && SERVER_ERRORS.iter().any(|start| line.text.starts_with(start))
+}
+
 /// One open log.
 struct LogSession<'a> {
     server: &'a ServedLog,
@@ -105,6 +117,10 @@ struct LogSession<'a> {
 
 impl LogSession<'_> {
     async fn read(&mut self, requests: &mut mpsc::Receiver<()>) -> Result<(), SourceFailure> {
+        if self.request.instance == Instance::Previous && self.request.newest == NewestRun::Waiting {
+            let why = "the newest run waits for its restart: the log APIs return no earlier run";
+            return Err(SourceFailure::Off(why.into()));
+        }
         // A followed stream does not mark where the existing lines end: they are requested on their own first.
         let answer = self.server.get(self.request, &self.query(&format!("tailLines={}", FIRST_LINES), false)).await?;
         let kubelet = match self.server {
@@ -232,7 +248,14 @@ impl LogSession<'_> {
         }
     }
 
-    fn push_lines(&mut self, lines: Vec<LogLine>) {
+    fn push_lines(&mut self, mut lines: Vec<LogLine>) {
+        lines.retain(|line| {
+            let is_error = is_server_error(line);
+            if is_error {
+                self.updates.put(LogUpdate::Notice(line.text.clone()));
+            }
+            !is_error
+        });
         if lines.is_empty() {
             return;
         }
