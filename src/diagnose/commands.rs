@@ -39,6 +39,15 @@ pub(super) fn for_failed_run(command: &Template, vars: &Vars) -> Template {
     if vars.contains_key(EXITED) { command.map_plain(|text| text.replace(" --previous", "")) } else { command.clone() }
 }
 
+/// The command that reads the log of a container with this program, if kubectl is not allowed to: the kubelet's credential has no
+/// `get pods/log`, but its log files are on this node.
+pub(super) fn log_command(command: &str, paths: &NodePaths) -> Option<String> {
+    let (namespace, rest) = command.strip_prefix("kubectl -n ")?.split_once(" logs ")?;
+    let (pod, flags) = rest.split_once(' ')?;
+    let is_one = paths.is_kubelet_credential && !flags.contains("--all-containers") && !flags.contains(['|', ';', '&']);
+    is_one.then(|| format!("kpodtrace logs {namespace}/{pod} {flags}"))
+}
+
 /// The command for a node with these places.
 pub(super) fn on_node(command: &Template, paths: &NodePaths) -> Template {
     match &*TOKEN {
@@ -156,6 +165,11 @@ mod tests {
             "tail -n 5000 /var/log/kubelet.log | grep x"
         );
         assert_eq!(adapted("journalctl -u kubelet -f", &file), "tail -F /var/log/kubelet.log");
+        let own = NodePaths { is_kubelet_credential: true, ..NodePaths::default() };
+        let log = "kubectl -n shop logs web-0 -c app --previous --tail=80";
+        assert_eq!(log_command(log, &own).as_deref(), Some("kpodtrace logs shop/web-0 -c app --previous --tail=80"));
+        assert_eq!(log_command(log, &NodePaths::default()), None);
+        assert_eq!(log_command("kubectl -n shop get pod web-0", &own), None);
         let defaults = NodePaths { runtime_socket: "/run/containerd/containerd.sock".into(), ..NodePaths::default() };
         assert_eq!(adapted("crictl ps", &defaults), "crictl ps");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use super::commands::{for_failed_run, on_node};
+use super::commands::{for_failed_run, log_command, on_node};
 use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
@@ -123,6 +123,11 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     if is_quiet(c) {
         return deeper.count() == 0;
     }
+    let excludes =
+        |b: &&Candidate| b.rule.confidence == Confidence::Certain && b.cause.excludes.contains(&c.rule.cause);
+    if before.iter().any(|b| excludes(&b)) {
+        return false;
+    }
     let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.all.contains(s));
     c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
 }
@@ -188,11 +193,13 @@ impl Candidate<'_> {
 pub fn steps(cause: &Cause, vars: &Vars, paths: &NodePaths) -> Vec<RemedyStep> {
     let step = |s: &crate::runbook::RunbookStep| RemedyStep {
         text: s.text.fill(vars).into(),
-        command: s
-            .run
-            .as_ref()
-            .filter(|run| is_known(run, vars))
-            .map(|run| on_node(&for_failed_run(run, vars), paths).command(vars).into()),
+        command: s.run.as_ref().filter(|run| is_known(run, vars)).map(|run| {
+            let run = for_failed_run(run, vars);
+            match log_command(&run.command(vars), paths) {
+                Some(own) => own.into(),
+                None => on_node(&run, paths).command(vars).into(),
+            }
+        }),
         disrupts: match &s.effect {
             Effect::ReadOnly => None,
             Effect::Disrupts(what) => Some(what.as_str().into()),

@@ -2,6 +2,7 @@
 
 use super::probe_command::probe_command;
 use crate::model::{PodFacts, bare_id};
+use crate::objects::Resource;
 use crate::observation::Time;
 use crate::pipeline::{LocatedPod, human_duration};
 use crate::runbook::Vars;
@@ -64,6 +65,9 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
             all.find(|spec| spec.name == c.name)
         });
         if let Some(spec) = spec {
+            if let Some(limit) = spec.resources.limits.get(&Resource::Memory) {
+                put("memory_limit", &format!("memory limit {limit}"));
+            }
             let id = container_id(facts, &spec.name).unwrap_or_default();
             for (name, probe) in [
                 ("liveness_command", &spec.liveness_probe),

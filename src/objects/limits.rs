@@ -16,6 +16,8 @@ pub const CONTAINERS: usize = 256;
 pub const EPHEMERAL_CONTAINERS: usize = 64;
 /// Containers of one pod that have a log directory, or are in a static pod's manifest: of all three kinds.
 pub const CONTAINERS_ON_DISK: usize = 2 * CONTAINERS + EPHEMERAL_CONTAINERS;
+/// Claims of one pod for devices (`PodResourceClaimsMaxSize` is 32).
+pub const CLAIMS: usize = 64;
 /// Ports of one container.
 pub const PORTS: usize = 64;
 /// Volumes of one pod. A node attaches at most some 250 of one CSI driver.

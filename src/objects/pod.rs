@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::{CONTAINERS, EPHEMERAL_CONTAINERS, GATES, PORTS, VOLUMES};
+use super::limits::{CLAIMS, CONTAINERS, EPHEMERAL_CONTAINERS, GATES, PORTS, VOLUMES};
 use super::{
     Bounded, BoundedEntry, ContainerPort, LeftOut, Meta, Needs, OmittedCount, OmittedSummary, PodStatus, Probe,
     Resources, is_default, nullable,
@@ -62,6 +62,8 @@ slim! {
         scheduling_gates: Bounded<SchedulingGate, GATES>,
         /// Conditions that must be True for readiness, besides the containers.
         readiness_gates: Bounded<ReadinessGate, GATES>,
+        /// Its claims for devices (DRA).
+        resource_claims: Bounded<PodResourceClaim, CLAIMS>,
         /// The pod's volumes.
         volumes: Bounded<Volume, VOLUMES>,
         /// Grace period of a deletion, seconds.
@@ -78,6 +80,25 @@ slim! {
         priority: Option<i32>,
         /// The priority class.
         priority_class_name: Text,
+    }
+}
+
+slim! {
+    /// One entry of `spec.resourceClaims`.
+    PodResourceClaim {
+        /// Name in the pod.
+        name: Text,
+        /// Name of the ResourceClaim; empty if it is created from a template.
+        resource_claim_name: Text,
+        /// Name of the template.
+        resource_claim_template_name: Text,
+    }
+}
+
+impl BoundedEntry for PodResourceClaim {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
+        rest.add();
     }
 }
 

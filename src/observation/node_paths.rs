@@ -12,6 +12,8 @@ pub struct NodePaths {
     pub runtime_socket: Text,
     /// The kubeconfig in use, unless kubectl finds it without a flag.
     pub kubeconfig: Text,
+    /// The kubeconfig is the kubelet's own, which is not allowed to read logs of pods through the API server.
+    pub is_kubelet_credential: bool,
     /// The kubelet's configuration file (`--config`).
     pub kubelet_config: Text,
     /// The kubelet's root directory (`--root-dir`).

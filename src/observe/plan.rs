@@ -105,6 +105,7 @@ impl Plan {
             (log(&self.kubelet_log), log(&self.runtime_log));
         NodePaths {
             runtime_socket: self.cri.value.as_ref().map(|socket| text(socket.path())).unwrap_or_default(),
+            is_kubelet_credential: self.is_kubelet_credential(),
             kubeconfig: self.kubeconfig_flag().map(|file| text(&file)).unwrap_or_default(),
             kubelet_config: self.host.kubelet_config().map(|file| text(&file)).unwrap_or_default(),
             kubelet_root: kubelet.map(|k| text(&k.root_dir)).unwrap_or_default(),
@@ -119,6 +120,11 @@ impl Plan {
             runtime_unit,
             runtime_log,
         }
+    }
+
+    fn is_kubelet_credential(&self) -> bool {
+        let files = self.credential.value.as_ref().map(Credential::kubeconfigs).unwrap_or_default();
+        files.iter().any(|file| self.host.is_kubelet_kubeconfig(file.path()))
     }
 
     /// The kubeconfig that kubectl needs as a flag: neither `$KUBECONFIG` nor the default file name it.

@@ -36,6 +36,7 @@ const KNOWN: &[&str] = &[
     "reason",
     "message",
     "grace",
+    "memory_limit",
     "liveness_command",
     "readiness_command",
     "startup_command",
@@ -43,6 +44,11 @@ const KNOWN: &[&str] = &[
 
 pub(super) fn check(book: &Runbook) -> Vec<String> {
     let mut wrong = Vec::new();
+    for cause in book.causes.values() {
+        for id in cause.excludes.iter().filter(|id| book.cause(id).is_none()) {
+            wrong.push(format!("{}: excludes {id}, which is not a cause", cause.id));
+        }
+    }
     let mut ids = BTreeSet::new();
     for (number, rule) in book.rules.iter().enumerate() {
         if !ids.insert(&rule.id) {

@@ -123,4 +123,6 @@ pub struct Cause {
     pub reasons: Vec<String>,
     /// Stages at which this cause of the node explains a failing pod.
     pub explains: Vec<Stage>,
+    /// Causes that are only a consequence of this one, or the same failure in general words, when this one is certain.
+    pub excludes: Vec<String>,
 }

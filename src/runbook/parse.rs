@@ -43,6 +43,8 @@ struct RawCause {
     #[serde(default)]
     explains: Vec<Spanned<String>>,
     #[serde(default)]
+    excludes: Vec<String>,
+    #[serde(default)]
     reasons: Vec<String>,
     #[serde(default)]
     docs: Vec<Spanned<String>>,
@@ -241,6 +243,7 @@ pub(super) fn parse(name: &str, content: &str, trusted: bool) -> Result<Parsed, 
             docs: raw.docs.into_iter().map(Spanned::into_inner).collect(),
             reasons: raw.reasons,
             explains,
+            excludes: raw.excludes,
         });
         for rule in raw.rule {
             let explanation = rule.explanation.as_ref().map(template).transpose()?;

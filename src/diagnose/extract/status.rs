@@ -9,6 +9,9 @@ use crate::observation::{Source, Time};
 use crate::pipeline::Stage;
 use crate::runbook::{Signal, SignalKind};
 
+/// A pod that waits for less than this may simply be next, seconds: only then the other pods are compared.
+const UNTRIED_S: i64 = 30;
+
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let place = &s.placed.position;
     let waited = place.since.map_or(0, |since| (s.now - since).num_seconds().max(0));
@@ -33,6 +36,11 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let source = s.facts.object_source();
     conditions(s, pod, source, out);
     traits(pod, source, s.now, out);
+    if place.stage == Stage::Scheduling && pod.status.condition("PodScheduled").is_none() && waited >= UNTRIED_S {
+        if let Some(at) = scheduler_active(s, pod) {
+            out.push(property(source, "scheduler-active", "another pod was scheduled").at(Some(at)));
+        }
+    }
     let status = &pod.status;
     if status.reason == "NodeLost" {
         out.push(
@@ -56,6 +64,15 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     for status in status.all_containers() {
         waiting(s, status, source, out);
     }
+}
+
+/// When the pod's scheduler last placed another pod, if that was after this pod was created: the scheduler is running.
+fn scheduler_active(s: &Subject, pod: &Pod) -> Option<Time> {
+    let created = pod.metadata.creation_timestamp?;
+    let same = |other: &&Pod| other.spec.scheduler_name == pod.spec.scheduler_name && !other.spec.node_name.is_empty();
+    let others = s.snapshot.pods.values().filter_map(|facts| facts.object().map(|pod| &**pod)).filter(same);
+    let placed = others.filter_map(|other| other.status.condition("PodScheduled").filter(|c| c.is_true()));
+    placed.filter_map(|c| c.last_transition_time).max().filter(|at| *at > created)
 }
 
 fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
@@ -118,6 +135,10 @@ fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
         put("scheduler", &spec.scheduler_name);
     }
     pod.metadata.finalizers.iter().for_each(|f| put("finalizer", f));
+    for claim in &spec.resource_claims {
+        let names = [&claim.resource_claim_name, &claim.resource_claim_template_name];
+        put("resource-claim", names.into_iter().find(|name| !name.is_empty()).unwrap_or(&claim.name));
+    }
     for gate in &spec.readiness_gates {
         if !pod.status.is_true(&gate.condition_type) {
             put("readiness-gate", &gate.condition_type);

@@ -32,7 +32,7 @@ pub use port::{PortDoubt, PortProof};
 pub use root::{Miss, Root, within};
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use process::{Kubelet, Kubelets};
 use settings::Settings;
@@ -72,6 +72,11 @@ impl Host {
     /// The running kubelet, if it is proven to be the node's.
     fn kubelet(&self) -> Option<&Kubelet> {
         self.kubelets.proven.as_ref()
+    }
+
+    /// True for the kubeconfig of the kubelet, running or not.
+    pub fn is_kubelet_kubeconfig(&self, path: &Path) -> bool {
+        self.node_kubeconfigs().iter().any(|own| own.path() == path)
     }
 
     /// The kubelet's configuration file.
