@@ -187,7 +187,7 @@ fn kubectl_objects_as_a_table() {
     assert!(lines.all(|line| line.split_whitespace().count() >= head.len() - 1), "{out}");
     assert!(out.contains("lab-static-node-a"), "{out}");
     assert!(err.lines().all(|line| line.starts_with("note: ")), "{err}");
-    assert!(err.contains("not in this input") && err.contains("cri"), "{err}");
+    assert!(err.contains("no data: ") && err.contains("cri"), "{err}");
 }
 
 #[test]

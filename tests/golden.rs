@@ -34,7 +34,7 @@ variants!(log_kind, LOG_KINDS, LogKind,
     PlegEvent
     LoopBlocked PlegTrouble Other Output);
 variants!(state, STATES, SourceState, Off Connecting Live Degraded Retrying Forbidden Ended);
-variants!(error_kind, ERROR_KINDS, ErrorKind, Unreachable Timeout Denied Malformed TooLarge Other);
+variants!(error_kind, ERROR_KINDS, ErrorKind, NoSuchNode Unreachable NotRunning Timeout Denied Malformed TooLarge Other);
 variants!(call, CALLS, Call, CriList Metrics KubeletPods Configz Healthz Systemctl);
 variants!(phase, PHASES, ContainerPhase, Created Running Exited Unknown);
 variants!(source, SOURCES, Source,

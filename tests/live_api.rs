@@ -442,6 +442,39 @@ async fn an_unbound_pod_stays_one_pod_when_it_is_bound() {
 }
 
 #[tokio::test]
+async fn a_node_that_the_api_server_does_not_have_is_reported_with_those_that_it_has() {
+    let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("wrong-node"));
+    let node = |name: &str| json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "uid": name}});
+    api.put("nodes", node(NODE));
+    api.put("nodes", node("node-b"));
+    api.put("pods", pod("p", NODE, "Running"));
+    let what = vec![WatchedResource::node("wrong"), WatchedResource::pods("wrong")];
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), what);
+    let error = |s: &Snapshot| match state(s, Source::ApiNode) {
+        Some(SourceState::Retrying { error, .. }) => Some(error),
+        _ => None,
+    };
+    let snapshot = live.until("the failure", |s| error(s).is_some() && is_live(s, Source::ApiPods)).await;
+    let error = error(&snapshot).unwrap();
+    assert_eq!(error.kind, ErrorKind::NoSuchNode);
+    assert!(error.tried.contains("has no node \"wrong\"; it has node-a, node-b"), "{}", error.tried);
+    assert!(error.fix.contains("--node"), "{}", error.fix);
+    // A pod in the runtime is not an orphan because the list for a wrong node is empty.
+    let sandbox =
+        json!({"id": "s", "pod": "p", "name": "p", "namespace": "n", "uid": "p", "attempt": 0, "ready": true});
+    let facts = [Fact::EpochBegin, Fact::Sandbox(serde_json::from_value(sandbox).unwrap()), Fact::EpochEnd];
+    let mut sink = kpodtrace::observation::Sequencer::new(Source::Cri);
+    let at = kpodtrace::observation::Time::from_timestamp(1_790_000_000, 0).unwrap();
+    for fact in [Fact::SourceState(SourceState::Live { since: at })].into_iter().chain(facts) {
+        let stamp = if fact == Fact::EpochBegin { sink.next_epoch(0, at) } else { sink.stamp(0, at) };
+        live.model.apply(Observation { stamp, fact });
+    }
+    let located = kpodtrace::pipeline::PodLocator::default().locate_all(&live.model.snapshot(), at);
+    assert_eq!(located.len(), 1);
+    assert_ne!(located[0].position.stage, kpodtrace::pipeline::Stage::Terminating);
+}
+
+#[tokio::test]
 async fn an_expired_version_starts_a_new_epoch_and_loses_nothing() {
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("gone"));
     api.put("pods", pod("a", NODE, "Running"));
@@ -794,15 +827,23 @@ async fn the_incident_gives_the_same_as_its_import() {
 
     let (api, dir) = (FakeApi::start(&Certificates::new(), 0).await, Dir::new("incident"));
     let what = vec![WatchedResource::pods(NODE), WatchedResource::node(NODE), WatchedResource::events()];
-    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), what);
-    let all = [Source::ApiPods, Source::ApiNode, Source::ApiEvents];
-    live.until("three empty lists", |s| all.iter().all(|source| is_live(s, *source))).await;
-    for (resource, file) in FILES {
+    let changes = |file: &str| -> Vec<Value> {
         let bytes = std::fs::read(path.join(file)).unwrap();
         let mut text = String::new();
         std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(&bytes[..]), &mut text).unwrap();
-        for line in text.lines() {
-            let line: Value = serde_json::from_str(line).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    // Without its node, the API server does not know the name.
+    api.put(
+        "nodes",
+        changes("api-node.jsonl.gz").into_iter().find(|c| c["event"]["type"] == "ADDED").unwrap()["event"]["object"]
+            .clone(),
+    );
+    let mut live = Live::start(dir.access(&api.kubeconfig(ADMIN)), what);
+    let all = [Source::ApiPods, Source::ApiNode, Source::ApiEvents];
+    live.until("three lists", |s| all.iter().all(|source| is_live(s, *source))).await;
+    for (resource, file) in FILES {
+        for line in changes(file) {
             let object = line["event"]["object"].clone();
             match line["event"]["type"].as_str() {
                 Some("ADDED" | "MODIFIED") => api.put(resource, object),

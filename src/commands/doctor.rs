@@ -4,7 +4,7 @@ use super::session::NodeSession;
 use super::watch::WatchedView;
 use super::{Failure, Outcome, out, runbook};
 use crate::cli::{DoctorArgs, Input, ReportFormat};
-use crate::report::{SourceChanges, doctor_json, doctor_text, is_enough, source_text};
+use crate::report::{DoctorVerdict, SourceChanges, doctor_json, doctor_text, doctor_verdict, source_text};
 use crate::view::clock;
 
 pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> {
@@ -17,7 +17,7 @@ pub(super) fn run(given: &Input, args: &DoctorArgs) -> Result<Outcome, Failure> 
         ReportFormat::Json => out::json(&doctor_json(&moment, &looked))?,
         ReportFormat::Text => out::text(&doctor_text(&moment, &looked))?,
     }
-    Ok(if is_enough(&moment) { Outcome::Done } else { Outcome::Problems })
+    Ok(if doctor_verdict(&moment) == DoctorVerdict::Complete { Outcome::Done } else { Outcome::Problems })
 }
 
 /// Prints the report, then each source that changes state; as JSON the whole report each time.

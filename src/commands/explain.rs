@@ -89,6 +89,9 @@ fn subjects(moment: &NodeView, args: &ExplainArgs) -> Result<Vec<ExplainedSubjec
         let found = explain_named(moment, &SubjectName::parse(text));
         // Logs alone do not list all objects, so any subject is accepted.
         if has_objects(moment) && found.iter().all(ExplainedSubject::is_nothing) {
+            if let Some(error) = moment.no_such_node() {
+                return Err(Failure::unseen(error.tried.one_line().into_owned(), error.fix.one_line().into_owned()));
+            }
             return Err(Failure::unseen(
                 format!("no pod, node, cause or reason named {text:?}"),
                 "kpodtrace pods to list the pods, or kpodtrace explain image.not-found for a runbook entry",

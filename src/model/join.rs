@@ -9,7 +9,7 @@ use super::pods_on_disk::{file_key, is_file_key};
 use super::{CompleteSources, ContainerHistory, Index, Model, NodeCapacities, ObjectStore, Snapshot, StoredObject};
 use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_ONE, RUNTIME_CONTAINERS, SANDBOXES};
 use crate::objects::{Lease, LeftOut, Node, Pod};
-use crate::observation::{Source, Time};
+use crate::observation::{ErrorKind, Source, SourceState, Time};
 use crate::text::Text;
 
 impl Model {
@@ -122,9 +122,21 @@ impl Model {
         let live = |source| self.sources.get(&source).is_some_and(|s| s.is_complete());
         CompleteSources {
             api: self.api_pods.is_complete() && live(Source::ApiPods),
+            node: self.is_node_known(),
             kubelet: self.kubelet_pods.is_complete() && live(Source::KubeletPods),
             events: self.events.is_complete() && live(Source::ApiEvents),
             cri: self.sandboxes.is_complete() && self.containers.is_complete() && live(Source::Cri),
+        }
+    }
+
+    /// False while the API server has not returned the node, or has no node of that name. True if it is not asked, or not allowed
+    /// to be.
+    fn is_node_known(&self) -> bool {
+        let Some(source) = self.sources.get(&Source::ApiNode) else { return true };
+        match &source.state {
+            SourceState::Off { .. } | SourceState::Forbidden { .. } | SourceState::Ended => true,
+            SourceState::Retrying { error, .. } if error.kind == ErrorKind::NoSuchNode => false,
+            _ => self.nodes.iter().next().is_some(),
         }
     }
 

@@ -16,6 +16,8 @@ use crate::text::Text;
 pub struct CompleteSources {
     /// Pods of the API server.
     pub api: bool,
+    /// The node is one of the API server's: with a wrong name it lists no pods, and that proves nothing.
+    pub node: bool,
     /// Pods of the kubelet.
     pub kubelet: bool,
     /// Events of the API server.

@@ -148,7 +148,11 @@ impl SourceFacts {
     /// The failure, if nothing listens at the address of the source: a call that hangs is none.
     pub fn refusal(&self) -> Option<&SourceError> {
         match &self.state {
-            SourceState::Retrying { error, .. } if error.kind == ErrorKind::Unreachable => Some(error),
+            SourceState::Retrying { error, .. }
+                if matches!(error.kind, ErrorKind::Unreachable | ErrorKind::NotRunning) =>
+            {
+                Some(error)
+            }
             _ => None,
         }
     }

@@ -161,8 +161,12 @@ pub struct SourceError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
+    /// The API server has no node of the name that is used.
+    NoSuchNode,
     /// Nothing responds at the address.
     Unreachable,
+    /// The process table shows that the process of the address does not run.
+    NotRunning,
     /// No response in time.
     Timeout,
     /// 401 or 403, or a permission of the file system.

@@ -60,7 +60,7 @@ impl<'a> PodInput<'a> {
     /// The runtime still has the pod, and the API server has it no longer. A static pod may lack its mirror pod without being
     /// deleted.
     pub fn is_orphan(&self) -> bool {
-        self.pod.is_none() && self.facts.complete.api && !self.facts.is_static()
+        self.pod.is_none() && self.facts.complete.api && self.facts.complete.node && !self.facts.is_static()
     }
 
     /// A container of the pod was created at some time.

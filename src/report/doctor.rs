@@ -58,10 +58,25 @@ pub fn missing_without(source: Source) -> &'static str {
     }
 }
 
-/// A diagnosis needs the pods from the API server or the kubelet, and the runtime's containers.
-pub fn is_enough(moment: &NodeView) -> bool {
+/// What the sources allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoctorVerdict {
+    /// The pods from the API server or the kubelet, and the runtime's containers.
+    Complete,
+    /// The same, but the kubelet does not respond: nothing happens on the node.
+    KubeletUnresponsive,
+    /// One of them is missing.
+    Incomplete,
+}
+
+/// What the sources allow.
+pub fn doctor_verdict(moment: &NodeView) -> DoctorVerdict {
     let live = |source| moment.snapshot.sources.get(&source).is_some_and(|s| s.is_live());
-    live(Source::Cri) && (live(Source::ApiPods) || live(Source::KubeletPods))
+    match live(Source::Cri) && (live(Source::ApiPods) || live(Source::KubeletPods)) {
+        false => DoctorVerdict::Incomplete,
+        true if moment.snapshot.is_kubelet_unresponsive(moment.now) => DoctorVerdict::KubeletUnresponsive,
+        true => DoctorVerdict::Complete,
+    }
 }
 
 /// The report as text.
@@ -69,10 +84,10 @@ pub fn doctor_text(moment: &NodeView, looked: &[DiscoveryResult]) -> String {
     let mut out = String::new();
     let header = moment.header();
     let node = if header.node.is_empty() { "this node" } else { header.node.as_str() };
-    let verdict = if is_enough(moment) {
-        "diagnosis complete - all required sources are available"
-    } else {
-        "diagnosis incomplete - some required sources are missing"
+    let verdict = match doctor_verdict(moment) {
+        DoctorVerdict::Complete => "diagnosis complete - all required sources are available",
+        DoctorVerdict::KubeletUnresponsive => "diagnosis complete, but the kubelet does not respond",
+        DoctorVerdict::Incomplete => "diagnosis incomplete - some required sources are missing",
     };
     _ = writeln!(out, "{node}: {verdict}\n\nSOURCES");
     for line in &header.sources {
@@ -223,7 +238,7 @@ pub fn doctor_json<'a>(moment: &NodeView, looked: &'a [DiscoveryResult]) -> Doct
     let not_live = moment.snapshot.sources.iter().filter(|(_, facts)| !facts.is_live());
     DoctorReport {
         head: DocumentHead::new("DoctorReport", moment),
-        enough: is_enough(moment),
+        enough: doctor_verdict(moment) == DoctorVerdict::Complete,
         node,
         sources,
         missing: not_live

@@ -206,7 +206,9 @@ pub fn node_summary(moment: &NodeView) -> NodeSummary {
 impl From<&SourceError> for ErrorJson {
     fn from(error: &SourceError) -> Self {
         let kind = match error.kind {
+            ErrorKind::NoSuchNode => "no-such-node",
             ErrorKind::Unreachable => "unreachable",
+            ErrorKind::NotRunning => "not-running",
             ErrorKind::Timeout => "timeout",
             ErrorKind::Denied => "denied",
             ErrorKind::Malformed => "malformed",

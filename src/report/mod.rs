@@ -19,7 +19,10 @@ mod pleg_lines;
 mod table;
 mod verdict;
 
-pub use doctor::{DiscoveryAttempt, DiscoveryResult, SourceChanges, doctor_json, doctor_text, is_enough, source_text};
+pub use doctor::{
+    DiscoveryAttempt, DiscoveryResult, DoctorVerdict, SourceChanges, doctor_json, doctor_text, doctor_verdict,
+    source_text,
+};
 pub use events::events_table;
 pub use explain::{entry_text, explain_text, signals_text};
 pub use json::API_VERSION;

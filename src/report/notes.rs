@@ -84,7 +84,7 @@ fn all(moment: &NodeView) -> Vec<Note> {
     if !missing.is_empty() {
         notes.push(Note {
             about: String::new(),
-            text: format!("not in this input: {} (`doctor` lists details)", missing.join(", ")),
+            text: format!("no data: {} (`doctor` lists details)", missing.join(", ")),
         });
     }
     notes

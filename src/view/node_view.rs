@@ -6,7 +6,7 @@ use super::row::turns_at;
 use super::{Filter, PodDiagnosis, Row, RunbookEntry, Sort};
 use crate::diagnose::{Diagnoses, Diagnosis, DiagnosisCache, fault_of_node};
 use crate::model::{Alarm, Snapshot};
-use crate::observation::Time;
+use crate::observation::{ErrorKind, Source, SourceError, SourceState, Time};
 use crate::pipeline::LocatedPod;
 use crate::runbook::Runbook;
 
@@ -71,6 +71,14 @@ impl NodeView {
     /// What is wrong with the node.
     pub fn node_diagnosis(&self) -> &Diagnosis {
         &self.found.node
+    }
+
+    /// The failure, if the API server has no node of the name that is used.
+    pub fn no_such_node(&self) -> Option<&SourceError> {
+        match &self.snapshot.sources.get(&Source::ApiNode)?.state {
+            SourceState::Retrying { error, .. } if error.kind == ErrorKind::NoSuchNode => Some(error),
+            _ => None,
+        }
     }
 
     /// The runbook that the diagnoses were made with.

@@ -111,6 +111,10 @@ pub fn explain_named(moment: &NodeView, asked: &SubjectName) -> Vec<ExplainedSub
     match asked {
         // The state of one node must not be shown under another's name.
         SubjectName::Node(name) if !moment.snapshot.nodes.is_empty() && !is_node(name) => Vec::new(),
+        // Nor under a name that the API server does not have.
+        SubjectName::Node(name) if moment.no_such_node().is_some() && moment.header().node == name.as_str() => {
+            Vec::new()
+        }
         SubjectName::Node(name) => vec![node(moment, &doctor, name.as_str().into())],
         SubjectName::Pod(namespace, name) => {
             let found = pods(Some(namespace), name);

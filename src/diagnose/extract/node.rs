@@ -6,7 +6,7 @@ use super::lines::loop_reasons;
 use super::stale::is_loop_over;
 use crate::model::{Alarm, Snapshot};
 use crate::objects::Node;
-use crate::observation::{Call, Source, Time};
+use crate::observation::{Call, ErrorKind, Source, Time};
 use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
 use crate::thresholds::{CONDITION_CURRENT, NODE_EVENT_CURRENT};
@@ -82,7 +82,8 @@ fn refusals(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         // With `healthzPort` 0 or another one, a port that never responded proves nothing while the other port does.
         let responded = facts.last_answer.is_some();
         let other = snapshot.sources.get(&Source::KubeletMetrics);
-        if source == Source::KubeletHealth && !responded && other.is_none_or(|facts| facts.refusal().is_none()) {
+        let proven = responded || error.kind == ErrorKind::NotRunning;
+        if source == Source::KubeletHealth && !proven && other.is_none_or(|facts| facts.refusal().is_none()) {
             continue;
         }
         // A socket that never responded may be another one than the runtime's.

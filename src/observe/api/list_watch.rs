@@ -17,7 +17,7 @@ use super::response::{ApiError, MAX_ERROR_BODY, failed, malformed, refused};
 use crate::decode::{
     DecodeError, ListItem, ListMeta, ListSplitter, MAX_ITEM, Object, WatchEvent, item, objects, watch_event,
 };
-use crate::observation::{ErrorKind, Fact};
+use crate::observation::{ErrorKind, Fact, Source, SourceError};
 
 /// Objects in one page of a list.
 const PAGE: u32 = 500;
@@ -29,6 +29,8 @@ const MAX_PAGES: u32 = 1000;
 const MAX_LEFT_OUT: u64 = 5000;
 /// Bytes that are decoded at once: decoded objects are up to a hundred times as large.
 const PART: usize = 16 << 10;
+/// Nodes that are named when the API server does not have this one.
+const NODES_SHOWN: usize = 10;
 /// Error for a response that is not a page of a list.
 const NO_LIST: &str = "the response is not a list";
 
@@ -199,7 +201,7 @@ impl ListWatch {
     /// Lists all objects as a new epoch; returns the version to watch from. The epoch begins with the first object.
     async fn list(&mut self, conn: &ApiConnection, out: &mut ObservationSink) -> Result<String, ApiError> {
         self.fresh = true;
-        let mut list = ListProgress { pages: 0, read: 0, is_epoch_open: false };
+        let mut list = ListProgress { pages: 0, read: 0, objects: 0, is_epoch_open: false };
         let mut query = format!("limit={PAGE}");
         loop {
             let page = self.page(conn, &query, &mut list, out).await?;
@@ -218,10 +220,49 @@ impl ListWatch {
                         out.leave_out(rest, OmitReason::ListSize).await;
                     }
                     out.end_epoch().await;
+                    if self.what.source == Source::ApiNode && list.objects == 0 {
+                        return Err(ApiError::Failed(self.no_such_node(conn).await));
+                    }
                     return Ok(head.resource_version);
                 }
             }
         }
+    }
+
+    /// The API server has no node of this name: the failure names those that it has.
+    async fn no_such_node(&mut self, conn: &ApiConnection) -> SourceFailure {
+        let name = self.what.object_name().to_owned();
+        let names = self.node_names(conn).await;
+        let shown = names.iter().take(NODES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        let others = match names.len() {
+            0 => String::new(),
+            1..=NODES_SHOWN => format!("; it has {shown}"),
+            _ => format!("; it has {shown} and more"),
+        };
+        SourceFailure::Retry(SourceError {
+            tried: format!("the API server {} has no node \"{name}\"{others}", conn.server).into(),
+            kind: ErrorKind::NoSuchNode,
+            fix: "name the node with --node".into(),
+        })
+    }
+
+    /// Names of nodes of the cluster, as many as are shown and one more; none without the permission to list nodes.
+    async fn node_names(&mut self, conn: &ApiConnection) -> Vec<String> {
+        let uri = format!("/api/v1/nodes?limit={}", NODES_SHOWN + 1);
+        let Ok(request) = Request::get(uri).body(Body::empty()) else { return Vec::new() };
+        let Ok(Ok(response)) = tokio::time::timeout(self.timings.response, conn.client.send(request)).await else {
+            return Vec::new();
+        };
+        if response.status() != StatusCode::OK {
+            return Vec::new();
+        }
+        let body = read_all(response, MAX_ITEM, self.timings.page).await.unwrap_or_default();
+        let found = String::from_utf8(body).ok().and_then(|body| objects(&body).ok()).unwrap_or_default();
+        let names = found.into_iter().filter_map(|object| match object {
+            Object::Node(node) => Some(node.metadata.name.one_line().into_owned()),
+            _ => None,
+        });
+        names.collect()
     }
 
     /// Reads one page, and emits its objects as they arrive.
@@ -251,6 +292,7 @@ impl ListWatch {
                     return Err(no_list(&self.what));
                 }
                 out.set_live().await;
+                list.objects += found.len();
                 list.begin(out).await;
                 emit_objects(&mut found, out).await;
             }
@@ -343,6 +385,7 @@ struct ListPage {
 struct ListProgress {
     pages: u32,
     read: usize,
+    objects: usize,
     is_epoch_open: bool,
 }
 

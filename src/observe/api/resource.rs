@@ -100,6 +100,11 @@ impl WatchedResource {
         }
     }
 
+    /// The value of the field selector: the name of the object, or of the node.
+    pub(super) fn object_name(&self) -> &str {
+        self.selector.as_ref().map_or("", |(_, value)| value)
+    }
+
     /// The request's URI, without the server.
     pub(super) fn uri(&self, query: &str) -> String {
         let all = format!("{}/{}", self.path, self.resource);

@@ -31,8 +31,10 @@ struct KubeletProcess {
 /// Why a port is not taken for the kubelet's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortDoubt {
-    /// No process is proven to be the node's kubelet.
+    /// No process of a kubelet runs.
     NoKubelet,
+    /// A process with the name of a kubelet is not proven to be the node's.
+    Unproven(u32),
     /// Nothing listens there.
     Nobody,
     /// A process of this user listens there, which is not the kubelet.
@@ -47,6 +49,7 @@ impl fmt::Display for PortDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PortDoubt::NoKubelet => f.write_str("no process of the kubelet runs"),
+            PortDoubt::Unproven(pid) => write!(f, "process {pid} is not proven to be the kubelet"),
             PortDoubt::Nobody => f.write_str("nothing listens there"),
             PortDoubt::Other(uid) => write!(f, "a process of uid {uid} that is not the kubelet listens there"),
             PortDoubt::OtherNetwork => f.write_str("the kubelet is in another network namespace"),
@@ -74,7 +77,7 @@ impl PortProof {
     /// # Errors
     /// The [`PortDoubt`].
     pub fn check(&self, address: SocketAddr) -> Result<(), PortDoubt> {
-        let pid = self.kubelet().ok_or(PortDoubt::NoKubelet)?;
+        let pid = self.kubelet()?;
         let network = |pid: &str| fs::read_link(self.root.path(format!("/proc/{pid}/ns/net")));
         match (network("self"), network(&pid.to_string())) {
             (Ok(ours), Ok(its)) if ours == its => {}
@@ -93,13 +96,16 @@ impl PortProof {
         }
     }
 
-    fn kubelet(&self) -> Option<u32> {
+    fn kubelet(&self) -> Result<u32, PortDoubt> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_none_or(|known| self.started(known.pid) != Some(known.started)) {
-            let found = kubelets(&self.root).proven;
-            *known = found.and_then(|k| Some(KubeletProcess { pid: k.pid, started: self.started(k.pid)? }));
+            let found = kubelets(&self.root);
+            if let (None, Some(refused)) = (&found.proven, found.refused.first()) {
+                return Err(PortDoubt::Unproven(refused.pid));
+            }
+            *known = found.proven.and_then(|k| Some(KubeletProcess { pid: k.pid, started: self.started(k.pid)? }));
         }
-        known.map(|known| known.pid)
+        known.map(|known| known.pid).ok_or(PortDoubt::NoKubelet)
     }
 
     fn started(&self, pid: u32) -> Option<u64> {
@@ -232,7 +238,7 @@ mod tests {
         temp.write("proc/9/status", "Uid:\t65534\t65534\t65534\t65534\n");
         assert_eq!(proof.check(address), Ok(()), "users of a process that was proven can only be root's doing");
         temp.write("proc/9/stat", format!("9 (kubelet) S {}78 0\n", "0 ".repeat(18)));
-        assert_eq!(proof.check(address), Err(PortDoubt::NoKubelet));
+        assert_eq!(proof.check(address), Err(PortDoubt::Unproven(9)));
     }
 
     #[test]

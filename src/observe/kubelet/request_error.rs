@@ -61,10 +61,11 @@ pub(super) fn unexpected_body(what: &str, why: &str) -> SourceFailure {
 pub(super) fn port_not_proven(what: &str, doubt: &PortDoubt, fix: &str) -> SourceFailure {
     let problem = format!("not sent: {doubt}");
     match doubt {
-        PortDoubt::NoKubelet | PortDoubt::Nobody => {
-            retry(what, ErrorKind::Unreachable, &problem, &format!("start the kubelet ({SHOW_UNIT})"))
+        PortDoubt::NoKubelet => {
+            retry(what, ErrorKind::NotRunning, &problem, &format!("start the kubelet ({SHOW_UNIT})"))
         }
-        PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
+        PortDoubt::Nobody => retry(what, ErrorKind::Unreachable, &problem, &format!("start the kubelet ({SHOW_UNIT})")),
+        PortDoubt::Unproven(_) | PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
             retry(what, ErrorKind::Denied, &problem, fix)
         }
     }
