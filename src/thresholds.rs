@@ -32,8 +32,9 @@ pub const METRICS_HISTORY: TimeDelta = TimeDelta::minutes(15);
 pub const MACHINE_PERIOD: TimeDelta = TimeDelta::seconds(10);
 /// Samples older than this do not describe the present: three samples are missing.
 pub const MACHINE_STALE: TimeDelta = TimeDelta::seconds(3 * MACHINE_PERIOD.num_seconds());
-/// A call of ours without an answer for this long raises an alarm: five times the period of our CRI lists.
-pub const CALL_STALLED: TimeDelta = TimeDelta::seconds(10);
+/// A call of ours without an answer for this long raises an alarm: three and a half times the period of our calls to the runtime,
+/// so that a hang is an alarm within 10 s.
+pub const CALL_STALLED: TimeDelta = TimeDelta::seconds(7);
 /// A call of ours without an answer for this long is shown as waiting.
 pub const CALL_WAITING: TimeDelta = TimeDelta::seconds(1);
 /// A source whose call has no answer for this long is marked in the header: CRI lists are 2 s apart.

@@ -62,14 +62,15 @@ impl Snapshot {
         self.pending_alarms().into_iter().filter(|(deadline, _)| *deadline <= now).map(|(_, alarm)| alarm).collect()
     }
 
-    /// The kubelet's health endpoint has not responded for [`CALL_STALLED`], or nothing listens there. The kubelet then
-    /// performs none of the next actions.
+    /// The kubelet's health endpoint has not responded for [`CALL_STALLED`], or has never responded and nothing listens
+    /// there. The kubelet then performs none of the next actions.
     pub fn is_kubelet_unresponsive(&self, now: Time) -> bool {
         let Some(health) = self.sources.get(&Source::KubeletHealth).filter(|facts| !facts.is_live()) else {
             return false;
         };
         let is_stalled = |since| now - since >= CALL_STALLED;
-        health.unanswered_since().is_some_and(is_stalled) || health.refusal().is_some()
+        let never_listened = health.last_answer.is_none() && health.refusal().is_some();
+        health.unanswered_since().is_some_and(|since| is_stalled(since) || never_listened)
     }
 
     /// The next time after `now` at which an alarm becomes active without an observation.

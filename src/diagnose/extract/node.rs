@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::lines::loop_reasons;
-use super::stale::is_loop_over;
+use super::stale::{is_loop_over, is_runtime_back};
 use crate::model::{Alarm, Snapshot};
 use crate::objects::Node;
 use crate::observation::{Call, ErrorKind, Source, Time};
@@ -31,6 +31,9 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         if event.last().is_none_or(|at| (now - at).num_seconds() > NODE_EVENT_CURRENT.num_seconds()) {
             continue;
         }
+        if is_runtime_back(&event.message, event.last(), snapshot) {
+            continue;
+        }
         // A kubelet that restarts repeatedly writes a new event each time.
         match same.get(&(&event.reason, &*event.message)).and_then(|i| out.get_mut(*i)) {
             Some(signal) => signal.count = signal.count.saturating_add(event.times()),
@@ -43,7 +46,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         }
     }
     if let Some((at, error)) = snapshot.loop_blocked.as_ref().filter(|(at, _)| !is_loop_over(*at, now)) {
-        for reason in loop_reasons(error) {
+        for reason in loop_reasons(error).into_iter().filter(|reason| !is_runtime_back(reason, Some(*at), snapshot)) {
             out.push(Signal::new(SignalKind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
         }
     }

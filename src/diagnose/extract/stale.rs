@@ -27,6 +27,12 @@ pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
     }
 }
 
+/// True for a message about a runtime that does not respond, if the runtime has responded since.
+pub(super) fn is_runtime_back(text: &str, at: Option<Time>, snapshot: &Snapshot) -> bool {
+    let is_about = OF_RUNTIME.iter().any(|word| text.contains(word)) || text.contains("docker daemon");
+    is_about && runtime_answered(snapshot).is_some_and(|answered| at.is_none_or(|at| answered > at))
+}
+
 /// True for a line about a call to the API server.
 pub(super) fn is_about_api(text: &str) -> bool {
     OF_API.iter().any(|word| text.contains(word))

@@ -138,6 +138,12 @@ impl ReadOnlyRuntime {
         Ok(Response::new(all))
     }
 
+    /// Version alone.
+    pub async fn heartbeat(mut self, deadline: Duration) -> Result<(), CallError> {
+        let request = VersionRequest { version: "0.1.0".to_owned() };
+        within("Version", deadline, self.cri.version(request)).await.map(|_| ())
+    }
+
     /// Version and Status.
     pub async fn identity(mut self, deadline: Duration) -> Result<RuntimeStatus, CallError> {
         // The kubelet sends this version.

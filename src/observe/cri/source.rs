@@ -98,6 +98,8 @@ struct CriSession<'a> {
     changes: PendingStream<Result<RuntimeChange, Status>>,
     /// The runtime has no event service.
     no_events: bool,
+    heartbeat: PendingFuture<Result<(), CallError>>,
+    heartbeat_due: Instant,
     identity: PendingFuture<Result<RuntimeStatus, CallError>>,
     identity_due: Instant,
     known: Option<RuntimeStatus>,
@@ -125,6 +127,8 @@ impl<'a> CriSession<'a> {
             pending_events: PendingEvents::default(),
             changes: None,
             no_events: false,
+            heartbeat: None,
+            heartbeat_due: now,
             identity: None,
             identity_due: now,
             known: None,
@@ -155,6 +159,10 @@ impl<'a> CriSession<'a> {
                         return failure;
                     }
                 }
+                () = at(self.heartbeat_due), if self.is_quiet() && self.heartbeat.is_none() => {
+                    self.heartbeat = Some(Box::pin(self.runtime.clone().heartbeat(self.source.timings.heartbeat_deadline)));
+                }
+                response = pending(&mut self.heartbeat) => self.end_heartbeat(response),
                 response = pending(&mut self.identity) => self.end_identity(response, out).await,
                 response = next_item(&mut self.details) => self.take_details(response, out).await,
                 () = at_some(self.details_due), if self.details.is_none() => self.begin_details(),
@@ -167,9 +175,26 @@ impl<'a> CriSession<'a> {
         }
     }
 
+    /// True between two lists, when no other call shows whether the runtime responds.
+    fn is_quiet(&self) -> bool {
+        self.list.is_none() && self.identity.is_none() && !self.first
+    }
+
+    /// A runtime without a response is listed at once: the list in flight is what is shown and measured.
+    fn end_heartbeat(&mut self, response: Result<(), CallError>) {
+        self.heartbeat = None;
+        let now = Instant::now();
+        self.heartbeat_due = now + self.source.timings.heartbeat_every;
+        if response.is_err() && self.list.is_none() {
+            self.last = None;
+            self.list_due = now;
+        }
+    }
+
     async fn begin_list(&mut self, out: &mut ObservationSink) {
         self.image_poll.cancel(&self.source.timings);
         self.list_began = out.begin_call(Call::CriList).await;
+        self.heartbeat = None;
         self.woken = None;
         self.list = Some(Box::pin(self.runtime.clone().lists(self.source.timings.list_deadline)));
     }
@@ -212,6 +237,7 @@ impl<'a> CriSession<'a> {
             out.end_epoch().await;
         }
         self.last = Some(ListTimes { began, ended });
+        self.heartbeat_due = ended + self.source.timings.heartbeat_every;
         self.details_due = Some(self.details_rest.max(ended));
         Ok(())
     }

@@ -23,6 +23,10 @@ pub struct CriTimings {
     pub status_deadline: Duration,
     /// Time between two calls for the runtime's own status.
     pub status_every: Duration,
+    /// Time between two Version calls, which show a runtime that hangs or exits between two lists.
+    pub heartbeat_every: Duration,
+    /// A Version call without a response for this long starts the next list at once.
+    pub heartbeat_deadline: Duration,
     /// Most containers and sandboxes whose status is requested in one round.
     pub details: usize,
 }
@@ -39,6 +43,8 @@ impl Default for CriTimings {
             images_min_interval: Duration::from_secs(15),
             status_deadline: Duration::from_secs(10),
             status_every: Duration::from_secs(30),
+            heartbeat_every: Duration::from_secs(2),
+            heartbeat_deadline: Duration::from_secs(1),
             details: 64,
         }
     }
