@@ -114,6 +114,44 @@ fn a_condition_that_no_rule_knows_is_unknown() {
 }
 
 #[test]
+fn a_network_outage_is_no_fault_of_pods_that_have_a_sandbox() {
+    let mut node = Node::new();
+    let at = node.at;
+    let text = "Error syncing pod, skipping: network is not ready: container runtime network not ready: NetworkReady=false \
+                reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized";
+    let line = LogRecord::new(at, LogLevel::Error, text).of_pod("n/p", "u");
+    node.report(Source::KubeletLog, Fact::LogRecord(Box::new(line)));
+    let ready = |ready: &str| json!([{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": ready, "lastTransitionTime": at}]);
+    let state = |state: Value, is_ready: bool, last: Value| {
+        json!({"name": "app", "ready": is_ready, "started": true, "restartCount": 3, "containerID": "containerd://1",
+            "state": state, "lastState": last})
+    };
+    let started = at - TimeDelta::seconds(4000);
+    let running = state(json!({"running": {"startedAt": started}}), true, json!({}));
+    let ip = json!({"phase": "Running", "podIP": "10.0.0.5", "startTime": started});
+    let with = |conditions: Value, container: Value| {
+        let mut status = ip.clone();
+        (status["conditions"], status["containerStatuses"]) = (conditions, json!([container]));
+        pod(status)
+    };
+    node.list(Source::ApiPods, vec![with(ready("True"), running)]);
+    assert_eq!(causes(&mut node), [HEALTHY]);
+    let exit = json!({"terminated": {"exitCode": 3, "reason": "Error", "startedAt": started, "finishedAt": at}});
+    let crashed = state(json!({"waiting": {"reason": "CrashLoopBackOff"}}), false, exit);
+    node.report(Source::ApiPods, with(ready("False"), crashed));
+    assert_eq!(causes(&mut node)[0], "run.app-error");
+    let mut waiting = Node::new();
+    let line = LogRecord::new(at, LogLevel::Error, text).of_pod("n/p", "u");
+    waiting.report(Source::KubeletLog, Fact::LogRecord(Box::new(line)));
+    let creating = json!({"name": "app", "ready": false, "restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}});
+    waiting.list(
+        Source::ApiPods,
+        vec![pod(json!({"phase": "Pending", "startTime": at, "containerStatuses": [creating]}))],
+    );
+    assert_eq!(causes(&mut waiting)[0], "sandbox.cni-not-ready", "this one waits for the network");
+}
+
+#[test]
 fn nothing_that_listens_proves_a_stopped_kubelet_and_runtime_before_the_node_is_marked() {
     let mut node = Node::new();
     let ready = json!({"type": "Ready", "status": "True", "reason": "KubeletReady"});

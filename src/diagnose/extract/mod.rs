@@ -96,6 +96,16 @@ pub(super) fn stage_of(kind: SignalKind) -> Option<Stage> {
     })
 }
 
+/// The same for one signal. The kubelet reports a network that is not ready for every pod that it syncs, but only a pod without a
+/// sandbox waits for it.
+fn stage_of_signal(signal: &Signal) -> Option<Stage> {
+    let is_network = |text: &str| text.contains("network is not ready") || text.contains("NetworkReady=false");
+    match signal.kind {
+        SignalKind::Loop if is_network(&signal.text) => Some(Stage::Sandbox),
+        kind => stage_of(kind),
+    }
+}
+
 impl Subject<'_> {
     fn container(&self, name: &str) -> Option<&ContainerPosition> {
         self.places.get(name).copied()
@@ -117,7 +127,7 @@ impl Subject<'_> {
             signal.source,
             Source::ApiEvents | Source::KubeletLog | Source::RuntimeLog | Source::KernelLog | Source::OtherLog
         );
-        let Some(stage) = stage_of(signal.kind).filter(|_| told) else { return true };
+        let Some(stage) = stage_of_signal(signal).filter(|_| told) else { return true };
         let place = &self.placed.position;
         if self.terminating() && stage != Stage::Terminating {
             return false;

@@ -9,7 +9,7 @@ use crate::objects::Node;
 use crate::observation::{Call, ErrorKind, Source, Time};
 use crate::runbook::{Signal, SignalKind};
 use crate::text::Text;
-use crate::thresholds::{CONDITION_CURRENT, NODE_EVENT_CURRENT};
+use crate::thresholds::{CALL_WAITING, CONDITION_CURRENT, NODE_EVENT_CURRENT};
 
 pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
     if let Some(node) = &snapshot.node {
@@ -26,6 +26,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         out.push(Signal::new(SignalKind::Watched, Source::KubeletHealth, "kubelet-answers", ""));
     }
     refusals(snapshot, now, out);
+    first_call(snapshot, now, out);
     let mut same: HashMap<(&Text, &Text), usize> = HashMap::new();
     for event in &snapshot.node_events {
         if event.last().is_none_or(|at| (now - at).num_seconds() > NODE_EVENT_CURRENT.num_seconds()) {
@@ -94,6 +95,16 @@ fn refusals(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         let since = facts.unanswered_since().unwrap_or(facts.since);
         let lasted = (now - since).num_seconds();
         out.push(Signal::new(SignalKind::Watched, source, word, (*error.tried).clone()).code(lasted).at(Some(since)));
+    }
+}
+
+/// A runtime that accepts the connection and has not answered the first call yet.
+fn first_call(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
+    let Some(facts) = snapshot.sources.get(&Source::Cri).filter(|facts| facts.last_answer.is_none()) else { return };
+    let in_flight = facts.calls.get(&Call::CriList).and_then(|calls| calls.in_flight);
+    if let Some(since) = in_flight.filter(|since| now - *since >= CALL_WAITING) {
+        let lasted = (now - since).num_seconds();
+        out.push(Signal::new(SignalKind::Watched, Source::Cri, "runtime-first-call", "").code(lasted).at(Some(since)));
     }
 }
 
