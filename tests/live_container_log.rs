@@ -278,7 +278,7 @@ async fn refusals_and_timeouts_of_the_kubelet_are_reported() {
     let (fake, client) = trusted().await;
     let forbidden = "Forbidden (user=jane, verb=get, resource=nodes, subresource(s)=[proxy])";
     for (reply, says) in [
-        (Reply::Status(403, forbidden.into()), "`nodes/proxy get` is missing for jane"),
+        (Reply::Status(403, forbidden.into()), "nodes/proxy only"),
         (Reply::Status(404, "pod \"web\" does not exist\n".into()), "pod \"web\" does not exist"),
         (Reply::Status(404, "404 page not found\n".into()), "enableDebuggingHandlers: false"),
         (

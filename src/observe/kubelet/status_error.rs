@@ -9,7 +9,7 @@ use crate::decode::failure;
 use crate::observation::{ErrorKind, SourceError};
 
 /// Permissions that all pages together need.
-const ALL_PERMISSIONS: [&str; 3] = ["nodes/metrics", "nodes/configz", "nodes/pods"];
+const ALL_PERMISSIONS: [&str; 4] = ["nodes/metrics", "nodes/configz", "nodes/pods", "nodes/healthz"];
 
 /// The failure that a status stands for.
 pub(super) fn refused(what: &str, status: StatusCode, body: &str, auth: &KubeletAuth) -> SourceFailure {
@@ -68,23 +68,31 @@ fn missing_permission(body: &str) -> String {
     let subresource = after("subresource(s)=[").or_else(|| after("subresource="));
     let subresource = subresource.and_then(|s| s.split([' ', ']', ')', ',']).next()).filter(|s| is_word(s));
     let user = after("user=").and_then(|s| s.split(", verb=").next()).filter(|s| is_word(s)).unwrap_or("USER");
-    let permission = subresource.map_or_else(|| "nodes/proxy".to_owned(), |s| format!("nodes/{s}"));
-    if user.starts_with("system:node:") {
+    let Some(permission) = subresource.filter(|s| *s != "proxy").map(|s| format!("nodes/{s}")) else {
+        return PROXY_ONLY.to_owned();
+    };
+    let all = resources(&permission);
+    if let Some(node) = user.strip_prefix("system:node:") {
+        // Bound to the node's user and to the node's name, it allows nothing on other nodes.
         return format!(
-            "`{permission} get` is missing, and a node's own credential never has it: on a kubeadm control plane, use \
-             /etc/kubernetes/pki/apiserver-kubelet-client.crt and .key, elsewhere the token of a service account that \
-             is allowed to get {}",
-            resources(&permission),
+            "`{permission} get` is missing, which a node's own credential never has. As a cluster administrator, grant it for \
+             this node alone: kubectl create clusterrole kpodtrace-{node} --verb=get --resource={all} --resource-name={node} && \
+             kubectl create clusterrolebinding kpodtrace-{node} --clusterrole=kpodtrace-{node} --user={user}"
         );
     }
     let account = user.strip_prefix("system:serviceaccount:");
     let subject = account.map_or_else(|| format!("--user={user}"), |account| format!("--serviceaccount={account}"));
     format!(
-        "`{permission} get` is missing for {user}: kubectl create clusterrole kpodtrace --verb=get --resource={} && \
-         kubectl create clusterrolebinding kpodtrace --clusterrole=kpodtrace {subject}",
-        resources(&permission),
+        "`{permission} get` is missing for {user}: kubectl create clusterrole kpodtrace --verb=get --resource={all} && \
+         kubectl create clusterrolebinding kpodtrace --clusterrole=kpodtrace {subject}"
     )
 }
+
+/// The remedy on a kubelet that authorizes the page as `nodes/proxy` alone: granting it is not offered.
+const PROXY_ONLY: &str = "this kubelet authorizes the page as nodes/proxy only, which also allows to run commands in every pod \
+                          of the node: do not grant it. Use a credential that has it, such as \
+                          /etc/kubernetes/pki/apiserver-kubelet-client.crt and .key on a kubeadm control plane, or a kubelet \
+                          with fine-grained authorization (1.33 or later)";
 
 fn resources(permission: &str) -> String {
     let mut all = ALL_PERMISSIONS.to_vec();
@@ -113,12 +121,15 @@ mod tests {
         );
         assert!(fix.ends_with("--serviceaccount=default:probe"), "{fix}");
         let old = missing_permission("Forbidden (user=jane, verb=get, resource=nodes, subresource=proxy)");
-        assert!(old.contains("nodes/pods,nodes/proxy && ") && old.ends_with("--user=jane"), "{old}");
+        assert_eq!(old, PROXY_ONLY, "a permission to run commands is not offered");
         let node =
             missing_permission("Forbidden (user=system:node:a, verb=get, resource=nodes, subresource(s)=[metrics])");
-        assert!(node.starts_with("`nodes/metrics get`") && node.contains("never has it"), "{node}");
+        assert!(node.starts_with("`nodes/metrics get`") && node.contains("never has"), "{node}");
+        assert!(node.contains("--resource-name=a && ") && node.ends_with("--user=system:node:a"), "{node}");
         let odd = missing_permission("Forbidden (user=$(reboot), verb=get, resource=nodes, subresource(s)=[`x`])");
-        assert!(odd.contains("--user=USER") && !odd.contains("reboot"), "{odd}");
+        assert!(!odd.contains("reboot"), "{odd}");
+        let user = missing_permission("Forbidden (user=$(reboot), verb=get, resource=nodes, subresource(s)=[metrics])");
+        assert!(user.contains("--user=USER") && !user.contains("reboot"), "{user}");
     }
 
     #[test]
