@@ -398,6 +398,7 @@ fn documented_scalars_are_present_without_data() {
         "stage",
         "stage_state",
         "stage_since",
+        "stage_since_is_bound",
         "reason",
         "why",
         "cause",

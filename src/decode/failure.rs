@@ -35,7 +35,8 @@ pub fn failure_kind(body: &str) -> ErrorKind {
     let has = |words: &[&str]| words.iter().any(|w| lower.contains(w));
     if body.trim().is_empty() {
         ErrorKind::Unreachable
-    } else if has(&["timed out", "timeout", "deadlineexceeded", "deadline exceeded"]) {
+    // A server that accepted the connection and never spoke: grpc-go closes it after its own deadline.
+    } else if has(&["timed out", "timeout", "deadlineexceeded", "deadline exceeded", "reading server preface"]) {
         ErrorKind::Timeout
     } else if has(&["unauthorized", "forbidden", "permission denied", "authorization error"]) {
         ErrorKind::Denied
@@ -60,6 +61,10 @@ mod tests {
             ("Authorization error (user=a, verb=get)", ErrorKind::Denied),
             ("Forbidden (user=system:node:a, verb=get)", ErrorKind::Denied),
             ("rpc error: code = Unavailable desc = x", ErrorKind::Unreachable),
+            (
+                "code = Unavailable desc = \"error reading server preface: use of closed network connection\"",
+                ErrorKind::Timeout,
+            ),
             ("{\"items\":3}", ErrorKind::Malformed),
             ("what?", ErrorKind::Other),
         ] {

@@ -114,7 +114,7 @@ fn a_condition_that_no_rule_knows_is_unknown() {
 }
 
 #[test]
-fn a_network_outage_is_no_fault_of_pods_that_have_a_sandbox() {
+fn a_network_outage_affects_only_pods_without_a_sandbox() {
     let mut node = Node::new();
     let at = node.at;
     let text = "Error syncing pod, skipping: network is not ready: container runtime network not ready: NetworkReady=false \

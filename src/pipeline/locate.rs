@@ -20,6 +20,9 @@ pub fn locate(facts: &PodFacts, api_minor: u32) -> PipelinePosition {
     let (stage, state, since) = (current.stage, current.state, current.since);
     let (status, status_from) = pod_status(&input);
     PipelinePosition {
+        is_lower_bound: stage == Stage::Running
+            && state == StageState::Failed
+            && stages_of_containers::has_unknown_exits(&input),
         reason: reason(&input, stage, state),
         next: next(&input, stage),
         containers: input.containers,

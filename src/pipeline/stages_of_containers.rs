@@ -145,7 +145,9 @@ pub(super) fn probes(input: &PodInput, earlier: &[StageProgress]) -> StageProgre
         progress.until = ready.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     }
     if !probing.is_empty() {
-        progress.since = probing.iter().filter_map(|c| c.running_since).max().or(progress.since);
+        // A pod that was ready has lost its readiness when the condition changed.
+        let lost = pod_lost_readiness(input);
+        progress.since = probing.iter().filter_map(|c| c.running_since).chain(lost).max().or(progress.since);
     }
     progress
 }
@@ -242,6 +244,18 @@ fn has_running_failed(input: &PodInput) -> bool {
 fn is_failing(c: &ContainerPosition) -> bool {
     let counts = matches!(c.kind, ContainerKind::App | ContainerKind::Sidecar);
     counts && c.stage == Stage::Running && c.state == StageState::Failed
+}
+
+/// When `ContainersReady` became False, if it did so after the pod was ready. Before that it is False since the pod's start.
+fn pod_lost_readiness(input: &PodInput) -> Option<Time> {
+    input.pod?.status.condition("ContainersReady").filter(|c| !c.is_true())?.last_transition_time
+}
+
+/// A failing container has exited more often than is known: it has been failing for longer than since its first known exit.
+pub(super) fn has_unknown_exits(input: &PodInput) -> bool {
+    let known = |c: &ContainerPosition| input.facts.exits_of(&c.name).filter(|e| e.finished.is_some()).count();
+    let failing = input.containers.iter().filter(|c| is_failing(c));
+    failing.into_iter().any(|c| known(c) < usize::try_from(c.restarts).unwrap_or(usize::MAX))
 }
 
 fn first_exit(input: &PodInput, c: &ContainerPosition) -> Option<Time> {

@@ -167,3 +167,34 @@ fn the_back_off_of_a_restarted_kubelet_is_read_from_its_log() {
     node.report(Source::KubeletLog, Fact::LogRecord(Box::new(entry)));
     assert_eq!(next(&mut node), Some((20, false)));
 }
+
+#[test]
+fn the_time_in_a_stage_starts_when_readiness_was_lost_and_is_a_bound_if_exits_are_unknown() {
+    let mut node = Node::new();
+    let ago = |s: i64| node.at - TimeDelta::seconds(s);
+    let condition = |status: &str, s: i64| {
+        json!([{"type": "Initialized", "status": "True"},
+            {"type": "ContainersReady", "status": status, "lastTransitionTime": ago(s)},
+            {"type": "Ready", "status": status, "lastTransitionTime": ago(s)}])
+    };
+    let pod = |conditions: Value, container: Value| {
+        let pod = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"nodeName": "w",
+            "restartPolicy": "Always", "containers": [{"name": "c", "readinessProbe": {}}]},
+            "status": {"phase": "Running", "startTime": ago(310), "conditions": conditions, "containerStatuses": [container]}});
+        Fact::Pod(serde_json::from_value(pod).unwrap())
+    };
+    let (lost, started, exited) = (ago(3), ago(304), ago(130));
+    let running = json!({"name": "c", "ready": false, "started": true, "restartCount": 0, "containerID": "containerd://1",
+        "state": {"running": {"startedAt": started}}});
+    let exit = json!({"terminated": {"exitCode": 1, "reason": "Error", "startedAt": exited, "finishedAt": exited, "containerID": "containerd://9"}});
+    let crashed = json!({"name": "c", "ready": false, "restartCount": 9, "containerID": "containerd://9",
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": exit});
+    let (first, second) = (pod(condition("False", 3), running), pod(condition("False", 130), crashed));
+    node.list(Source::ApiPods, vec![first]);
+    let found = position(&mut node);
+    assert_eq!((found.stage, found.since, found.is_lower_bound), (Stage::Probes, Some(lost), false));
+    let mut node = Node::new();
+    node.list(Source::ApiPods, vec![second]);
+    let found = position(&mut node);
+    assert_eq!((found.stage, found.since, found.is_lower_bound), (Stage::Running, Some(exited), true));
+}

@@ -68,6 +68,7 @@ fn lines(keymap: &Keymap, place: Context, theme: &Theme) -> Vec<Line<'static>> {
     out.push(Line::from(format!("  {}", names[6..].join(", "))));
     out.push(heading("SYMBOLS"));
     out.push(Line::raw("  ~ estimated; a STATUS with ~ is derived from the runtime alone"));
+    out.push(Line::raw("  > longer than; in IN STAGE: earlier exits of a crash loop are not known"));
     out.push(Line::raw("  ? unknown; in READY: only kubelet and API server know it"));
     out
 }

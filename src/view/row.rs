@@ -128,7 +128,7 @@ impl Row {
             glyphs: place.stages.iter().map(|s| s.state).collect(),
             stage: place.stage,
             state: place.state,
-            in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
+            in_stage: in_stage_for.map(|for_| stage_time(for_, place.is_lower_bound)).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
             next_kind: place.next.map(|next| (next.kind, next.at.is_some())),
@@ -162,6 +162,11 @@ impl Row {
         }
         self
     }
+}
+
+/// `2m10s`, or `>2m10s` for a lower bound.
+fn stage_time(lasted: TimeDelta, is_bound: bool) -> String {
+    format!("{}{}", if is_bound { ">" } else { "" }, human_duration(lasted))
 }
 
 fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHealth {
