@@ -18,6 +18,8 @@ pub fn locate(facts: &PodFacts, api_minor: u32) -> PipelinePosition {
     let stages = stages(&input);
     let current = current(&input, &stages);
     let (stage, state, since) = (current.stage, current.state, current.since);
+    let is_failing = (stage, state) == (Stage::Running, StageState::Failed) && !input.is_terminal();
+    let since_at_latest = is_failing && stages_of_containers::is_start_bound(&input);
     let (status, status_from) = pod_status(&input);
     PipelinePosition {
         reason: reason(&input, stage, state),
@@ -27,6 +29,7 @@ pub fn locate(facts: &PodFacts, api_minor: u32) -> PipelinePosition {
         stage,
         state,
         since,
+        since_at_latest,
         status,
         status_from,
     }

@@ -32,6 +32,7 @@ pub(super) fn locate(facts: &PodFacts) -> PipelinePosition {
         stage,
         state: StageState::Unknown,
         since: None,
+        since_at_latest: false,
         reason: reason(facts),
         next: None,
         containers,

@@ -18,6 +18,8 @@ pub struct PipelinePosition {
     pub state: StageState,
     /// Since when the pod is in this stage; in `running` after a failure, since the first known exit.
     pub since: Option<Time>,
+    /// The pod may be in this stage for longer: `since` is the earliest known time.
+    pub since_at_latest: bool,
     /// What fails, or what the pod waits for, in the words of the source; empty if nothing.
     pub reason: Text,
     /// The containers.

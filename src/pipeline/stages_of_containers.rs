@@ -4,6 +4,7 @@ use super::container::{ContainerKind, ContainerPosition};
 use super::evidence::Evidence;
 use super::input::PodInput;
 use super::stage::{Stage, StageProgress, StageState, all_passed, last_completion};
+use crate::objects::Event;
 use crate::observation::{Source, Time};
 
 /// Until init containers have completed and sidecars have started.
@@ -145,7 +146,10 @@ pub(super) fn probes(input: &PodInput, earlier: &[StageProgress]) -> StageProgre
         progress.until = ready.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     }
     if !probing.is_empty() {
-        progress.since = probing.iter().filter_map(|c| c.running_since).max().or(progress.since);
+        // The pod was ready in this run before: the condition has changed since.
+        let lost = ready.filter(|c| !c.is_true()).and_then(|c| c.last_transition_time);
+        let started = probing.iter().filter_map(|c| c.running_since).max();
+        progress.since = started.max(started.and(lost)).or(progress.since);
     }
     progress
 }
@@ -245,7 +249,26 @@ fn is_failing(c: &ContainerPosition) -> bool {
 }
 
 fn first_exit(input: &PodInput, c: &ContainerPosition) -> Option<Time> {
-    input.facts.exits_of(&c.name).filter_map(|e| e.finished).min()
+    let exits = input.facts.exits_of(&c.name).filter_map(|e| e.finished);
+    let back_offs = input.facts.events_of(&c.name).filter(|e| is_restart_back_off(e)).filter_map(|e| e.first());
+    exits.chain(back_offs).min()
+}
+
+/// `Back-off restarting failed container`: the container has exited before.
+fn is_restart_back_off(event: &Event) -> bool {
+    event.reason == "BackOff" && event.message.starts_with("Back-off restarting")
+}
+
+/// The pod fails in `running` since an exit that may not be the first: fewer exits are known than there were.
+pub(super) fn is_start_bound(input: &PodInput) -> bool {
+    let failing = input.containers.iter().filter(|c| is_failing(c));
+    let mut firsts: Vec<_> = failing.map(|c| (first_exit(input, c), c)).collect();
+    firsts.sort_by_key(|(first, _)| *first);
+    firsts.first().is_some_and(|(_, c)| {
+        let exits = input.facts.exits_of(&c.name).filter(|e| e.finished.is_some()).count();
+        let all = c.restarts.saturating_add(u32::from(c.running_since.is_none()));
+        exits < usize::try_from(all).unwrap_or(usize::MAX)
+    })
 }
 
 fn first_start(input: &PodInput) -> Option<Time> {

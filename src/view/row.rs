@@ -79,7 +79,7 @@ pub struct Row {
     pub stage: Stage,
     /// The state there.
     pub state: StageState,
-    /// For how long, as kubectl prints durations; empty when unknown.
+    /// For how long, as kubectl prints durations, `>2m10s` for a lower bound; empty when unknown.
     pub in_stage: String,
     /// The same, to sort by.
     pub in_stage_for: Option<TimeDelta>,
@@ -128,7 +128,7 @@ impl Row {
             glyphs: place.stages.iter().map(|s| s.state).collect(),
             stage: place.stage,
             state: place.state,
-            in_stage: in_stage_for.map(human_duration).unwrap_or_default(),
+            in_stage: in_stage_for.map(|lasted| at_least(place.since_at_latest, lasted)).unwrap_or_default(),
             in_stage_for,
             next: place.next.map(|next| next_text(&next, now)).unwrap_or_default(),
             next_kind: place.next.map(|next| (next.kind, next.at.is_some())),
@@ -162,6 +162,11 @@ impl Row {
         }
         self
     }
+}
+
+/// A duration; one that is a lower bound with `>`.
+fn at_least(is_bound: bool, lasted: TimeDelta) -> String {
+    format!("{}{}", if is_bound { ">" } else { "" }, human_duration(lasted))
 }
 
 fn health(placed: &LocatedPod, in_stage: Option<TimeDelta>, now: Time) -> PodHealth {
