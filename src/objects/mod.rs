@@ -46,7 +46,9 @@ pub use bounded::{Bounded, BoundedEntry, LeftOut, OmittedCount, OmittedSummary};
 pub use event::{Event, EventSeries, EventSource, ObjectReference};
 pub use meta::{Condition, KubeletAnnotations, Meta, Owner};
 pub use node::{Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus, Taint};
-pub use pod::{ClaimSource, ContainerSpec, OtherContainers, Pod, PodSpec, ReadinessGate, SchedulingGate, Volume};
+pub use pod::{
+    ClaimSource, ContainerSpec, OtherContainers, Pod, PodResourceClaim, PodSpec, ReadinessGate, SchedulingGate, Volume,
+};
 pub use probe::{CommandLine, ContainerPort, ExecAction, GrpcAction, HttpAction, PortName, Probe, TcpAction};
 pub use quantity::Quantity;
 pub use resources::{Needs, Resource, Resources};

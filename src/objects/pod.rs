@@ -62,6 +62,8 @@ slim! {
         scheduling_gates: Bounded<SchedulingGate, GATES>,
         /// Conditions that must be True for readiness, besides the containers.
         readiness_gates: Bounded<ReadinessGate, GATES>,
+        /// Devices that the pod requests by claims (dynamic resource allocation).
+        resource_claims: Bounded<PodResourceClaim, GATES>,
         /// The pod's volumes.
         volumes: Bounded<Volume, VOLUMES>,
         /// Grace period of a deletion, seconds.
@@ -86,6 +88,16 @@ slim! {
     SchedulingGate {
         /// Gate name.
         name: Text,
+    }
+}
+
+slim! {
+    /// One entry of `spec.resourceClaims`.
+    PodResourceClaim {
+        /// Name within the pod.
+        name: Text,
+        /// The claim; empty for one that is created from a template.
+        resource_claim_name: Text,
     }
 }
 
@@ -138,6 +150,13 @@ slim! {
 }
 
 impl BoundedEntry for SchedulingGate {
+    type Summary = OmittedCount;
+    fn fold(self, rest: &mut OmittedCount) {
+        rest.add();
+    }
+}
+
+impl BoundedEntry for PodResourceClaim {
     type Summary = OmittedCount;
     fn fold(self, rest: &mut OmittedCount) {
         rest.add();

@@ -6,7 +6,7 @@ use crate::diagnose::scheduler;
 use crate::model::never_ran;
 use crate::objects::{ContainerStatus, Pod};
 use crate::observation::{Source, Time};
-use crate::pipeline::Stage;
+use crate::pipeline::{ContainerKind, Stage};
 use crate::runbook::{Signal, SignalKind};
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
@@ -50,11 +50,31 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
             out.push(signal(SignalKind::Rejected));
         }
     }
+    if place.stage == Stage::Scheduling {
+        unscheduled(s, pod, source, out);
+    }
+    // An init container that runs blocks the others.
+    let waits = place.containers.iter().filter(|c| c.kind == ContainerKind::Init && c.running_since.is_some());
+    for c in waits.filter(|_| place.stage == Stage::Init) {
+        out.push(property(source, "init-running", "").of(&c.name).at(c.running_since));
+    }
     for gate in &pod.spec.scheduling_gates {
         out.push(Signal::new(SignalKind::Gate, source, "", gate.name.clone()));
     }
     for status in status.all_containers() {
         waiting(s, status, source, out);
+    }
+}
+
+/// What may explain that no scheduler has tried the pod.
+fn unscheduled(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
+    for claim in &pod.spec.resource_claims {
+        let name = if claim.resource_claim_name.is_empty() { &claim.name } else { &claim.resource_claim_name };
+        out.push(property(source, "resource-claim", name));
+    }
+    let last = s.snapshot.scheduled.last(s.snapshot, &pod.spec.scheduler_name);
+    if let Some(at) = last.filter(|at| pod.metadata.creation_timestamp.is_some_and(|created| *at > created)) {
+        out.push(property(source, "scheduler-active", "the scheduler has placed a newer pod").at(Some(at)));
     }
 }
 
@@ -120,7 +140,9 @@ fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
     pod.metadata.finalizers.iter().for_each(|f| put("finalizer", f));
     for gate in &spec.readiness_gates {
         if !pod.status.is_true(&gate.condition_type) {
-            put("readiness-gate", &gate.condition_type);
+            let state = pod.status.condition(&gate.condition_type);
+            let state = state.map(|c| format!(" {} {} {}", c.status, c.reason, c.message)).unwrap_or_default();
+            put("readiness-gate", format!("{}{state}", gate.condition_type).trim_end());
         }
     }
     if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
