@@ -6,7 +6,9 @@ use super::commands::{for_failed_run, on_node};
 use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Template, Vars};
+use crate::runbook::{
+    Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Severity, Signal, SignalKind, Template, Vars,
+};
 use crate::text::Text;
 
 /// Most findings of one subject.
@@ -138,7 +140,10 @@ fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
             && match c.rule.weight >= LAST_RESORT {
                 // One message describes one failure of a step: the more specific cause excludes the others.
                 true => is_certain(b) && b.cause.place == c.cause.place && is_proved_by_it(b),
-                false => (is_certain(b) && b.cause.place == c.cause.place && same) || is_proved_by_it(b),
+                false => {
+                    let weaker = (b.cause.place == c.cause.place && same) || c.cause.severity == Severity::Info;
+                    (is_certain(b) && weaker) || is_proved_by_it(b)
+                }
             }
     };
     !before.iter().filter(|b| !is_quiet(b)).any(excludes)

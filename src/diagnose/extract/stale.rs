@@ -35,7 +35,9 @@ pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
 
 /// True for a line about a call to the API server.
 pub(super) fn is_about_api(text: &str) -> bool {
-    OF_API.iter().any(|word| text.contains(word))
+    // A whole word: "please check config file" names no lease.
+    let starts_word = |at: usize| !text.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric));
+    OF_API.iter().any(|word| text.match_indices(word).any(|(at, _)| starts_word(at)))
 }
 
 /// The sync loop has resumed: it last reported at `at` that it is blocked.
