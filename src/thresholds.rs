@@ -69,6 +69,8 @@ pub const PROBE_KILL_WITHIN: TimeDelta = TimeDelta::seconds(60);
 /// A line of the kubelet's or the runtime's log: what persists is logged again sooner, at the latest after the longest period,
 /// five minutes (`ImageGCPeriod`, `nodeStatusReportFrequency`).
 pub const LOG_LINE_CURRENT: TimeDelta = TimeDelta::minutes(15);
+/// A line about a static pod manifest: the kubelet reads the directory again every 20 s (`fileCheckFrequency`); two repeats.
+pub const MANIFEST_LINE_CURRENT: TimeDelta = TimeDelta::seconds(45);
 /// A line about a failed call to the API server: lease, node status and watches are retried within a minute.
 pub const API_LINE_CURRENT: TimeDelta = TimeDelta::seconds(120);
 /// An event of the node, by its last occurrence: the API server keeps events for an hour (`--event-ttl`).

@@ -25,7 +25,7 @@ const ENVELOPES: &[(SignalKind, &str)] = &[
     ),
     (
         SignalKind::Network,
-        r"failed to set ?up (sandbox container .{0,200})?network for (sandbox|pod)|failed to create pod network|failed to (setup|set up) pod|set ?up (pod )?network|error adding pod|failed \(add\)|networkPlugin cni|NetworkPlugin cni|to CNI network|cmdAdd|AddNetwork|CNI ADD|netplugin failed|failed to find plugin",
+        r"network is not ready: |failed to set ?up (sandbox container .{0,200})?network for (sandbox|pod)|failed to create pod network|failed to (setup|set up) pod|set ?up (pod )?network|error adding pod|failed \(add\)|networkPlugin cni|NetworkPlugin cni|to CNI network|cmdAdd|AddNetwork|CNI ADD|netplugin failed|failed to find plugin",
     ),
     (
         SignalKind::Sandbox,
@@ -67,7 +67,7 @@ const ENVELOPES: &[(SignalKind, &str)] = &[
     ),
     (
         SignalKind::Static,
-        r"manifest file|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file",
+        r"manifest file|read config path|static pod|mirror pod|pod manifest|parse.{0,60} as pod|decode.{0,40}(pod|manifest)|process file",
     ),
     (
         SignalKind::Rejected,
@@ -99,8 +99,8 @@ pub fn area(text: &str) -> Option<SignalKind> {
     ENVELOPES.get(first).map(|(kind, _)| *kind)
 }
 
-/// The container that an action of the kubelet failed for: in `failed to "StartContainer" for "NAME"`, and in
-/// `container NAME start failed in pod` (startContainer and its caller in pkg/kubelet/kuberuntime).
+/// The container that a line of the kubelet is about: in `failed to "StartContainer" for "NAME"`, in the field
+/// `containerName=NAME`, and in `container NAME start failed in pod` (startContainer and its caller in pkg/kubelet/kuberuntime).
 pub fn container(text: &str) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if let Some((_, rest)) = text.split_once("Container").filter(|_| text.contains("failed to ")) {
@@ -108,6 +108,9 @@ pub fn container(text: &str) -> Option<&str> {
         if let Some(name) = rest.strip_prefix(" for ").map(|r| r.trim_start_matches(['\\', '"'])) {
             return name.split(|c| !is_part(c)).next().filter(|n| !n.is_empty());
         }
+    }
+    if let Some((_, rest)) = text.split_once(" containerName=") {
+        return rest.split(|c| !is_part(c)).next().filter(|n| !n.is_empty());
     }
     let before = text.split_once(" start failed in pod")?.0;
     let name = before.rsplit(' ').next()?;

@@ -6,7 +6,9 @@ use super::commands::{for_failed_run, log_command, on_node};
 use super::finding::{Finding, RemedyStep, is_nothing};
 use crate::observation::{NodePaths, Source, Time};
 use crate::pipeline::{Evidence, Next, Stage};
-use crate::runbook::{Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Signal, SignalKind, Template, Vars};
+use crate::runbook::{
+    Cause, CauseScope, Confidence, Effect, Hit, Rule, Runbook, Severity, Signal, SignalKind, Template, Vars,
+};
 use crate::text::Text;
 
 /// Most findings of one subject.
@@ -23,6 +25,8 @@ const CORE: usize = 60;
 const CORE_LEAST: usize = 20;
 /// Added to the weight of a cause of the stage that the pod is at.
 const AT_ITS_PLACE: i32 = 8;
+/// Subtracted from the weight of a cause of one manifest at the node: the node's own faults come first.
+const BESIDE_THE_NODE: i32 = 100;
 /// Subtracted from the weight of a possible cause.
 const UNSURE: i32 = 12;
 
@@ -60,7 +64,7 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     for hit in bench.book.hits(signals) {
         let Some(rule) = bench.book.rules().get(hit.rule) else { continue };
         let Some(cause) = bench.book.cause(&rule.cause) else { continue };
-        if bench.of_node && matches!(cause.place, CauseScope::Stage(_)) {
+        if bench.of_node && matches!(cause.place, CauseScope::Stage(_)) && !is_about_manifest(&hit, signals) {
             continue;
         }
         // A fault of the node explains a pod only at the stages that the entry lists.
@@ -75,7 +79,8 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
             Confidence::Likely => UNSURE / 2,
             Confidence::Possible => UNSURE,
         };
-        let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure;
+        let aside = if bench.of_node && cause.place != CauseScope::Node { BESIDE_THE_NODE } else { 0 };
+        let rank = i32::from(rule.weight) + i32::from(at_place) * AT_ITS_PLACE - unsure - aside;
         let newest = hit.signals.iter().filter_map(|s| signals.get(*s)?.at).max();
         let counted = hit.signals.iter().filter_map(|s| signals.get(*s)).filter(|s| s.kind == SignalKind::Schedule);
         let nodes = counted.filter_map(|s| s.code).max().unwrap_or_default();
@@ -106,6 +111,12 @@ pub(super) fn judge(bench: &JudgeContext, signals: &[Signal]) -> Vec<Finding> {
     findings
 }
 
+/// The hit rests on lines about static pod manifests that name no pod: there is no pod to show them at.
+fn is_about_manifest(hit: &Hit, signals: &[Signal]) -> bool {
+    let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
+    own.all(|s| s.kind == SignalKind::Static)
+}
+
 /// The hit rests on the last output of a container that failed.
 fn in_last_output(hit: &Hit, signals: &[Signal]) -> bool {
     let mut own = hit.signals.iter().filter_map(|s| signals.get(*s));
@@ -119,17 +130,31 @@ fn in_last_output(hit: &Hit, signals: &[Signal]) -> bool {
 fn adds(candidate: Option<&Candidate>, before: &[Candidate]) -> bool {
     let Some(c) = candidate else { return false };
     let is_quiet = |c: &Candidate| is_nothing(&c.rule.cause);
-    let deeper = before.iter().filter(|b| !is_quiet(b));
     if is_quiet(c) {
-        return deeper.count() == 0;
+        return before.iter().all(is_quiet);
     }
-    let excludes =
-        |b: &&Candidate| b.rule.confidence == Confidence::Certain && b.cause.excludes.contains(&c.rule.cause);
-    if before.iter().any(|b| excludes(&b)) {
+    let is_listed = |b: &&Candidate| is_certain(b) && b.cause.excludes.contains(&c.rule.cause);
+    if before.iter().any(|b| is_listed(&b)) {
         return false;
     }
-    let explains = |b: &Candidate| b.rule.weight > c.rule.weight && c.own.iter().all(|s| b.all.contains(s));
-    c.rule.weight >= LAST_RESORT || !deeper.into_iter().any(explains)
+    let is_proved_by_it = |b: &Candidate| c.own.iter().all(|s| b.all.contains(s));
+    let excludes = |b: &Candidate| {
+        let same = b.hit.container == c.hit.container || b.hit.container.is_empty() || c.hit.container.is_empty();
+        b.rule.weight > c.rule.weight
+            && match c.rule.weight >= LAST_RESORT {
+                // One message describes one failure of a step: the more specific cause excludes the others.
+                true => is_certain(b) && b.cause.place == c.cause.place && is_proved_by_it(b),
+                false => {
+                    let weaker = (b.cause.place == c.cause.place && same) || c.cause.severity == Severity::Info;
+                    (is_certain(b) && weaker) || is_proved_by_it(b)
+                }
+            }
+    };
+    !before.iter().filter(|b| !is_quiet(b)).any(excludes)
+}
+
+fn is_certain(candidate: &Candidate) -> bool {
+    candidate.rule.confidence == Confidence::Certain
 }
 
 /// The last output of a container that failed, whether a rule matches it or not.

@@ -59,15 +59,21 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
         put("runtime_class", &pod.spec.runtime_class_name);
         put("scheduler", &pod.spec.scheduler_name);
         put("finalizers", &pod.metadata.finalizers.joined(|f| f));
+        let open = pod.spec.readiness_gates.iter().filter(|gate| !pod.status.is_true(&gate.condition_type));
+        if let Some(c) = open.filter_map(|gate| pod.status.condition(&gate.condition_type)).next() {
+            let message = c.message.one_line();
+            let detail = [&*c.reason, message.trim_end_matches('.')].into_iter().filter(|part| !part.is_empty());
+            let detail: String = detail.map(|part| format!(": {part}")).collect();
+            put("gate_state", &format!("The condition is {}{detail}.", c.status));
+        }
         put("gates", &pod.spec.scheduling_gates.joined(|g| &g.name));
         let spec = in_question.and_then(|c| {
             let mut all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
             all.find(|spec| spec.name == c.name)
         });
         if let Some(spec) = spec {
-            if let Some(limit) = spec.resources.limits.get(&Resource::Memory) {
-                put("memory_limit", &format!("memory limit {limit}"));
-            }
+            let own = spec.resources.limits.get(&Resource::Memory);
+            put("memory_limit", &own.map(|limit| limit.to_string()).unwrap_or_default());
             let id = container_id(facts, &spec.name).unwrap_or_default();
             for (name, probe) in [
                 ("liveness_command", &spec.liveness_probe),
@@ -77,6 +83,14 @@ pub(super) fn of_pod(placed: &LocatedPod, container: &str, runtime_unit: &str, n
                 let command = probe.as_ref().and_then(|p| probe_command(p, spec, &pod.status.pod_ip, &id));
                 put(name, &command.unwrap_or_default());
             }
+        }
+        let policy = spec.map(|s| &s.restart_policy).filter(|own| !own.is_empty()).unwrap_or(&pod.spec.restart_policy);
+        if policy == "Never" || pod.status.is_terminal() {
+            let of_job = pod.metadata.owner_references.iter().any(|o| o.controller && o.kind == "Job");
+            let why = if policy == "Never" { "restartPolicy is Never" } else { "The pod has finished" };
+            let then = if of_job { " The Job creates another pod, up to its backoffLimit." } else { "" };
+            put("restart_rule", &format!("{why}: the kubelet does not restart the container.{then}"));
+            put("after_kill", "not restarted");
         }
         if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
             put("owner", &format!("{}/{}", owner.kind.to_lowercase(), owner.name));

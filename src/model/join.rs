@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::container_history::merged_exits;
 use super::pod::{PodFacts, Refs, runtime_uid};
 use super::pods_on_disk::{file_key, is_file_key};
-use super::{CompleteSources, ContainerHistory, Index, Model, NodeCapacities, ObjectStore, Snapshot, StoredObject};
+use super::{
+    CompleteSources, ContainerHistory, Index, LastScheduled, Model, NodeCapacities, ObjectStore, Snapshot, StoredObject,
+};
 use crate::objects::limits::{EVENTS_OF_NODE, EVENTS_OF_ONE, RUNTIME_CONTAINERS, SANDBOXES};
 use crate::objects::{Lease, LeftOut, Node, Pod};
 use crate::observation::{ErrorKind, Source, SourceState, Time};
@@ -50,6 +52,7 @@ impl Model {
             loop_blocked: self.logs.loop_blocked.clone(),
             pleg_error: self.logs.pleg_trouble.clone(),
             node_capacities: NodeCapacities::default(),
+            scheduled: LastScheduled::default(),
             newest: self.newest,
         }
     }

@@ -16,6 +16,7 @@ mod object_store;
 mod pod;
 mod pods_on_disk;
 pub mod requests;
+mod scheduled;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,6 +35,7 @@ pub use node_capacity::{NodeCapacities, NodeCapacity};
 pub use object_store::{ObjectStore, StoredObject};
 pub use pod::{CompleteSources, PodFacts, runtime_uid};
 pub use pods_on_disk::OrphanedPodDir;
+pub use scheduled::LastScheduled;
 pub use sources::{CallHistory, CallTiming, SourceFacts};
 
 use crate::objects::{Event, Lease, Node, Pod};
@@ -194,6 +196,8 @@ pub struct Snapshot {
     pub pleg_error: Option<(Time, Message)>,
     /// Free capacity of each known node, computed on first use.
     pub node_capacities: NodeCapacities,
+    /// When each scheduler last placed a pod, computed on first use.
+    pub scheduled: LastScheduled,
     /// Wall time of the newest observation.
     pub newest: Option<Time>,
 }

@@ -143,14 +143,16 @@ fn set_running(
         (position.stage, position.state) = (Stage::Running, StageState::Active);
         return;
     }
+    // The readiness probe starts when the startup probe has succeeded. Until the startup probe has used up its allowance, when
+    // the kubelet kills the container, its failures are part of the start.
+    let probe = if started { "Readiness probe" } else { "Startup probe" };
     let failing = facts.events_of(&position.name).find(|e| {
-        let probe = e.message.starts_with("Readiness probe") || e.message.starts_with("Startup probe");
         e.reason == "Unhealthy"
-            && probe
+            && e.message.starts_with(probe)
             && e.last().zip(position.running_since).is_none_or(|(at, since)| at >= whole_seconds(since))
     });
     position.stage = Stage::Probes;
-    position.state = if failing.is_some() { StageState::Failed } else { StageState::Active };
+    position.state = if failing.is_some() && started { StageState::Failed } else { StageState::Active };
     position.message = match failing {
         Some(event) => event.message.text(),
         None if !started => "startup probe has not passed yet".into(),

@@ -4,6 +4,7 @@ use super::container::{ContainerKind, ContainerPosition};
 use super::evidence::Evidence;
 use super::input::PodInput;
 use super::stage::{Stage, StageProgress, StageState, all_passed, last_completion};
+use crate::objects::Event;
 use crate::observation::{Source, Time};
 
 /// Until init containers have completed and sidecars have started.
@@ -259,7 +260,14 @@ pub(super) fn has_unknown_exits(input: &PodInput) -> bool {
 }
 
 fn first_exit(input: &PodInput, c: &ContainerPosition) -> Option<Time> {
-    input.facts.exits_of(&c.name).filter_map(|e| e.finished).min()
+    let exits = input.facts.exits_of(&c.name).filter_map(|e| e.finished);
+    let back_offs = input.facts.events_of(&c.name).filter(|e| is_restart_back_off(e)).filter_map(|e| e.first());
+    exits.chain(back_offs).min()
+}
+
+/// `Back-off restarting failed container`: the container has exited before.
+fn is_restart_back_off(event: &Event) -> bool {
+    event.reason == "BackOff" && event.message.starts_with("Back-off restarting")
 }
 
 fn first_start(input: &PodInput) -> Option<Time> {

@@ -40,6 +40,10 @@ const KNOWN: &[&str] = &[
     "liveness_command",
     "readiness_command",
     "startup_command",
+    "restart_rule",
+    "after_kill",
+    "gate_state",
+    "memory_limit",
 ];
 
 pub(super) fn check(book: &Runbook) -> Vec<String> {

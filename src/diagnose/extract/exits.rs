@@ -33,6 +33,10 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
         if word == LOST && !well && (c.running_since.is_some() || place.stage == Stage::Sandbox) {
             continue;
         }
+        // A container that exits 0 and is not restarted has completed.
+        if word == "completed" && !s.is_restarted(c) {
+            continue;
+        }
         let text = if end.message.is_empty() { by } else { end.message.clone() };
         let signal = Signal::new(SignalKind::Ended, source, word, text).of(&c.name).code(i64::from(end.code));
         out.push(signal.times(c.restarts.max(1)).at(end.at));

@@ -33,7 +33,14 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
 
 /// Lines of the runtime about a pull name the image, not the pod.
 fn of_images(s: &Subject, since: &dyn Fn(&&KeptLine) -> bool, out: &mut Vec<Signal>) {
-    let waits = |name: &Text| s.container(name).is_some_and(|c| c.stage == Stage::Image);
+    // Another pod pulls the same image with other credentials, or at another time: its lines are not about this pod, which
+    // has failures of its own.
+    let own = |name: &Text| {
+        let waiting = s.status(name).and_then(|status| status.state.waiting.as_ref());
+        waiting.is_some_and(|w| w.message.len() > w.reason.len() && w.reason == "ErrImagePull")
+            || s.facts.events_of(name).any(|e| e.reason == "Failed" && e.message.starts_with("Failed to pull image"))
+    };
+    let waits = |name: &Text| s.container(name).is_some_and(|c| c.stage == Stage::Image) && !own(name);
     let specs = s.facts.object().into_iter().flat_map(|p| p.spec.init_containers.iter().chain(&p.spec.containers));
     let images = specs.filter(|c| waits(&c.name) && !c.image.is_empty()).map(|c| c.image.as_str());
     let images: BTreeSet<&str> = images.collect::<BTreeSet<_>>().into_iter().take(IMAGES).collect();

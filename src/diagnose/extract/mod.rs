@@ -152,7 +152,10 @@ impl Subject<'_> {
             _ => {
                 let kills = signal.word == "liveness" && signal.count >= LIVENESS_FAILURES;
                 let now = signal.at.is_some_and(|at| (self.now - at).num_seconds() <= STAGE_STUCK.num_seconds());
-                let of_this_run = !self.is_of_a_run_before(signal, c);
+                // The readiness probe starts when the startup probe has succeeded.
+                let starting =
+                    signal.word == "readiness" && self.status(&c.name).is_some_and(|s| s.started == Some(false));
+                let of_this_run = !self.is_of_a_run_before(signal, c) && !(starting && c.running_since.is_some());
                 of_this_run && (!c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now))
             }
         };
@@ -175,6 +178,16 @@ impl Subject<'_> {
         let name = event.involved_object.container().filter(|_| event.message.starts_with("Back-off restarting"));
         let steady = |c: &ContainerPosition| c.state == StageState::Done || (c.ready && !self.restarted_lately(c));
         name.and_then(|name| self.container(name)).is_some_and(steady)
+    }
+
+    /// The kubelet restarts the container after it exits with 0.
+    pub fn is_restarted(&self, c: &ContainerPosition) -> bool {
+        self.facts.object().is_none_or(|pod| {
+            let specs = || pod.spec.init_containers.iter().chain(&pod.spec.containers);
+            let own = specs().find(|spec| spec.name == c.name).map(|spec| spec.restart_policy.as_str());
+            let policy = own.filter(|own| !own.is_empty()).unwrap_or(&pod.spec.restart_policy);
+            !pod.status.is_terminal() && !matches!(policy, "Never" | "OnFailure")
+        })
     }
 
     /// Within what the kubelet remembers of restarts.

@@ -1,9 +1,11 @@
 //! Which of the node's own log lines no longer hold: a source that responds contradicts them, or they would have been
 //! repeated.
 
+use crate::diagnose::area;
 use crate::model::{KeptLine, Snapshot};
 use crate::observation::{Source, Time};
-use crate::thresholds::{API_LINE_CURRENT, LOG_LINE_CURRENT, LOOP_BLOCKED};
+use crate::runbook::SignalKind;
+use crate::thresholds::{API_LINE_CURRENT, LOG_LINE_CURRENT, LOOP_BLOCKED, MANIFEST_LINE_CURRENT};
 
 /// Words of calls to the API server.
 const OF_API: [&str; 9] =
@@ -22,6 +24,10 @@ pub(super) fn is_over(line: &KeptLine, snapshot: &Snapshot, now: Time) -> bool {
         }
         Source::KubeletLog if has(&OF_RUNTIME) && after(runtime_answered(snapshot)) => true,
         Source::KubeletLog if text.contains("Skipping pod synchronization") => is_loop_over(line.at, now),
+        Source::KubeletLog if (now - line.at).num_seconds() > MANIFEST_LINE_CURRENT.num_seconds() => {
+            area::area(text) == Some(SignalKind::Static)
+                || (now - line.at).num_seconds() > LOG_LINE_CURRENT.num_seconds()
+        }
         Source::KubeletLog | Source::RuntimeLog => (now - line.at).num_seconds() > LOG_LINE_CURRENT.num_seconds(),
         _ => false,
     }
@@ -35,7 +41,9 @@ pub(super) fn is_runtime_back(text: &str, at: Option<Time>, snapshot: &Snapshot)
 
 /// True for a line about a call to the API server.
 pub(super) fn is_about_api(text: &str) -> bool {
-    OF_API.iter().any(|word| text.contains(word))
+    // A whole word: "please check config file" names no lease.
+    let starts_word = |at: usize| !text.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric));
+    OF_API.iter().any(|word| text.match_indices(word).any(|(at, _)| starts_word(at)))
 }
 
 /// The sync loop has resumed: it last reported at `at` that it is blocked.

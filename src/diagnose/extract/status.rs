@@ -6,11 +6,8 @@ use crate::diagnose::scheduler;
 use crate::model::never_ran;
 use crate::objects::{ContainerStatus, Pod};
 use crate::observation::{Source, Time};
-use crate::pipeline::Stage;
+use crate::pipeline::{ContainerKind, Stage};
 use crate::runbook::{Signal, SignalKind};
-
-/// A pod that waits for less than this may simply be next, seconds: only then the other pods are compared.
-const UNTRIED_S: i64 = 30;
 
 pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let place = &s.placed.position;
@@ -36,11 +33,6 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     let source = s.facts.object_source();
     conditions(s, pod, source, out);
     traits(pod, source, s.now, out);
-    if place.stage == Stage::Scheduling && pod.status.condition("PodScheduled").is_none() && waited >= UNTRIED_S {
-        if let Some(at) = scheduler_active(s, pod) {
-            out.push(property(source, "scheduler-active", "another pod was scheduled").at(Some(at)));
-        }
-    }
     let status = &pod.status;
     if status.reason == "NodeLost" {
         out.push(
@@ -58,6 +50,14 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
             out.push(signal(SignalKind::Rejected));
         }
     }
+    if place.stage == Stage::Scheduling {
+        unscheduled(s, pod, source, out);
+    }
+    // An init container that runs blocks the others.
+    let waits = place.containers.iter().filter(|c| c.kind == ContainerKind::Init && c.running_since.is_some());
+    for c in waits.filter(|_| place.stage == Stage::Init) {
+        out.push(property(source, "init-running", "").of(&c.name).at(c.running_since));
+    }
     for gate in &pod.spec.scheduling_gates {
         out.push(Signal::new(SignalKind::Gate, source, "", gate.name.clone()));
     }
@@ -66,13 +66,16 @@ pub(super) fn extract(s: &Subject, out: &mut Vec<Signal>) {
     }
 }
 
-/// When the pod's scheduler last placed another pod, if that was after this pod was created: the scheduler is running.
-fn scheduler_active(s: &Subject, pod: &Pod) -> Option<Time> {
-    let created = pod.metadata.creation_timestamp?;
-    let same = |other: &&Pod| other.spec.scheduler_name == pod.spec.scheduler_name && !other.spec.node_name.is_empty();
-    let others = s.snapshot.pods.values().filter_map(|facts| facts.object().map(|pod| &**pod)).filter(same);
-    let placed = others.filter_map(|other| other.status.condition("PodScheduled").filter(|c| c.is_true()));
-    placed.filter_map(|c| c.last_transition_time).max().filter(|at| *at > created)
+/// What may explain that no scheduler has tried the pod.
+fn unscheduled(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
+    for claim in &pod.spec.resource_claims {
+        let name = if claim.resource_claim_name.is_empty() { &claim.name } else { &claim.resource_claim_name };
+        out.push(property(source, "resource-claim", name));
+    }
+    let last = s.snapshot.scheduled.last(s.snapshot, &pod.spec.scheduler_name);
+    if let Some(at) = last.filter(|at| pod.metadata.creation_timestamp.is_some_and(|created| *at > created)) {
+        out.push(property(source, "scheduler-active", "the scheduler has placed a newer pod").at(Some(at)));
+    }
 }
 
 fn conditions(s: &Subject, pod: &Pod, source: Source, out: &mut Vec<Signal>) {
@@ -135,13 +138,11 @@ fn traits(pod: &Pod, source: Source, now: Time, out: &mut Vec<Signal>) {
         put("scheduler", &spec.scheduler_name);
     }
     pod.metadata.finalizers.iter().for_each(|f| put("finalizer", f));
-    for claim in &spec.resource_claims {
-        let names = [&claim.resource_claim_name, &claim.resource_claim_template_name];
-        put("resource-claim", names.into_iter().find(|name| !name.is_empty()).unwrap_or(&claim.name));
-    }
     for gate in &spec.readiness_gates {
         if !pod.status.is_true(&gate.condition_type) {
-            put("readiness-gate", &gate.condition_type);
+            let state = pod.status.condition(&gate.condition_type);
+            let state = state.map(|c| format!(" {} {} {}", c.status, c.reason, c.message)).unwrap_or_default();
+            put("readiness-gate", format!("{}{state}", gate.condition_type).trim_end());
         }
     }
     if let Some(owner) = pod.metadata.owner_references.iter().find(|o| o.controller) {
