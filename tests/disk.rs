@@ -301,6 +301,7 @@ async fn with_api_server_and_runtime_closed_the_pods_of_the_disk_are_listed() {
         clusters: [{name: k, cluster: {server: 'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {token: t}}]\n",
     );
     let plan = MachinePlan {
+        paths: Default::default(),
         root: Root::new(&dir.0),
         units: Vec::new(),
         root_dir: Path::new("/var/lib/kubelet").into(),

@@ -402,6 +402,7 @@ async fn a_file_that_is_not_there_comes_later_and_only_its_end_is_read() {
 async fn a_machine_without_a_kubelet_is_off() {
     let dir = Dir::new();
     let plan = MachinePlan {
+        paths: Default::default(),
         root: Root::new(&dir.0),
         units: vec![],
         root_dir: "/var/lib/kubelet".into(),
@@ -429,6 +430,7 @@ async fn the_machine_and_what_changes_on_it() {
     dir.write("var/log/pods/shop_web-0_u1/app/0.log", "");
     dir.write("etc/kubernetes/manifests/etcd.yaml", "");
     let plan = MachinePlan {
+        paths: Default::default(),
         root: Root::new(&dir.0),
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),
@@ -477,6 +479,7 @@ fn machine(dir: &Dir, systemctl: &str) -> MachineSource {
     dir.write("proc/stat", "btime 1795900000\n");
     dir.write("var/lib/kubelet/pods/u1/etc-hosts", "");
     let plan = MachinePlan {
+        paths: Default::default(),
         root: Root::new(&dir.0),
         units: vec!["kubelet.service".into()],
         root_dir: Path::new("/var/lib/kubelet").into(),

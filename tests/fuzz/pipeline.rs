@@ -8,9 +8,9 @@ use kpodtrace::diagnose::DiagnosisCache;
 use kpodtrace::model::Model;
 use kpodtrace::observation::{Decoded, Observation, Sequencer, Source, Time};
 use kpodtrace::report::{
-    NoteChanges, PlegLines, SourceChanges, TableDetail, doctor_json, doctor_text, events_json, events_table,
-    explain_json, explain_text, is_enough, node_change, node_json, node_text, notes, pleg_json, pleg_text, pod_change,
-    pods_json, pods_table, shown, signals_text,
+    NoteChanges, PlegLines, SourceChanges, TableDetail, doctor_json, doctor_text, doctor_verdict, events_json,
+    events_table, explain_json, explain_text, node_change, node_json, node_text, notes, pleg_json, pleg_text,
+    pod_change, pods_json, pods_table, shown, signals_text,
 };
 use kpodtrace::time::TimeDelta;
 use kpodtrace::tui::{App, Options, Painter, Theme};
@@ -45,7 +45,7 @@ pub fn everything(moment: &NodeView) {
         notes(moment),
         NoteChanges::new(true).update(moment),
         SourceChanges::default().update(moment),
-        is_enough(moment),
+        doctor_verdict(moment),
     );
     let mut lines = PlegLines::default();
     if lines.needs_line(moment) {

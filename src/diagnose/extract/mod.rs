@@ -155,8 +155,8 @@ impl Subject<'_> {
                 // The readiness probe starts when the startup probe has succeeded.
                 let starting =
                     signal.word == "readiness" && self.status(&c.name).is_some_and(|s| s.started == Some(false));
-                let of_this_run = !self.is_of_a_run_before(signal, c) && !(starting && c.running_since.is_some());
-                of_this_run && (!c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now))
+                let of_another_run = self.is_of_a_run_before(signal, c) || starting && c.running_since.is_some();
+                !of_another_run && (!c.ready || c.stage == Stage::Probes || self.restarted_lately(c) || (kills && now))
             }
         };
         if signal.container.is_empty() {

@@ -47,7 +47,7 @@ pub(super) fn extract(snapshot: &Snapshot, now: Time, out: &mut Vec<Signal>) {
         }
     }
     if let Some((at, error)) = snapshot.loop_blocked.as_ref().filter(|(at, _)| !is_loop_over(*at, now)) {
-        for reason in loop_reasons(error).into_iter().filter(|reason| !is_runtime_back(reason, Some(*at), snapshot)) {
+        for reason in loop_reasons(error).filter(|reason| !is_runtime_back(reason, Some(*at), snapshot)) {
             out.push(Signal::new(SignalKind::Loop, Source::KubeletLog, "", reason).at(Some(*at)));
         }
     }
