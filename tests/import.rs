@@ -158,7 +158,7 @@ fn the_incident() {
         Fact::CallEnd { call: Call::CriList, took_us, error: Some(error) } => Some((*took_us, error.kind)),
         _ => None,
     });
-    assert_eq!(hang, Some((23_523_000, ErrorKind::Unreachable)));
+    assert_eq!(hang, Some((23_523_000, ErrorKind::Timeout)));
     let timeouts = of(&incident, Source::KubeletMetrics)
         .iter()
         .filter(|o| matches!(&o.fact, Fact::CallEnd { took_us: 8_001_000, error: Some(e), .. } if e.kind == ErrorKind::Timeout))

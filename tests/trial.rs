@@ -129,7 +129,7 @@ fn the_age_in_a_stage_is_that_of_the_condition_or_a_lower_bound() {
 }
 
 #[test]
-fn a_container_that_is_not_restarted_is_not_said_to_be() {
+fn a_container_that_is_not_restarted_is_not_reported_to_be() {
     let view = common::moment_of(&common::capture("job-failed"));
     assert_eq!(causes(of(&view, "pod-deadline")), ["run.deadline"], "no alarm about exit code 0 beside it");
     let name = view.pods.iter().find(|p| p.facts.name.starts_with("bad-")).unwrap().facts.name.to_string();

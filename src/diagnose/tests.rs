@@ -148,7 +148,7 @@ fn a_network_outage_affects_only_pods_without_a_sandbox() {
         Source::ApiPods,
         vec![pod(json!({"phase": "Pending", "startTime": at, "containerStatuses": [creating]}))],
     );
-    assert_eq!(causes(&mut waiting)[0], "node.network-not-ready", "this one waits for the network");
+    assert_eq!(causes(&mut waiting)[0], "sandbox.cni-not-ready", "this one waits for the network");
 }
 
 #[test]

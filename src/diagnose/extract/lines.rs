@@ -34,7 +34,7 @@ pub(super) fn of_pod(s: &Subject, out: &mut Vec<Signal>) {
 /// Lines of the runtime about a pull name the image, not the pod.
 fn of_images(s: &Subject, since: &dyn Fn(&&KeptLine) -> bool, out: &mut Vec<Signal>) {
     // Another pod pulls the same image with other credentials, or at another time: its lines are not about this pod, which
-    // has failures of its own.
+    // reports its own failures.
     let own = |name: &Text| {
         let waiting = s.status(name).and_then(|status| status.state.waiting.as_ref());
         waiting.is_some_and(|w| w.message.len() > w.reason.len() && w.reason == "ErrImagePull")
