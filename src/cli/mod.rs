@@ -195,7 +195,7 @@ Examples:
   kpodtrace doctor --kubeconfig admin.conf -o json
   sudo kpodtrace doctor --watch  then each source that changes
 
-Exit codes: 0 when a diagnosis has the sources it needs, else 1; 0 with --watch.")]
+Exit codes: 0 when a diagnosis has the sources it needs and the kubelet responds, else 1; 0 with --watch.")]
     Doctor(DoctorArgs),
     /// Check additional runbook files
     #[command(after_help = "\
