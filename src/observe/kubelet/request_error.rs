@@ -65,7 +65,7 @@ pub(super) fn port_not_proven(what: &str, doubt: &PortDoubt, fix: &str) -> Sourc
             retry(what, ErrorKind::NotRunning, &problem, &format!("start the kubelet ({SHOW_UNIT})"))
         }
         PortDoubt::Nobody => retry(what, ErrorKind::Unreachable, &problem, &format!("start the kubelet ({SHOW_UNIT})")),
-        PortDoubt::Unproven(_) | PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
+        PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
             retry(what, ErrorKind::Denied, &problem, fix)
         }
     }
