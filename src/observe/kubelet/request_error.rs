@@ -64,7 +64,10 @@ pub(super) fn port_not_proven(what: &str, doubt: &PortDoubt, fix: &str) -> Sourc
         PortDoubt::NoKubelet => {
             retry(what, ErrorKind::NotRunning, &problem, &format!("start the kubelet ({SHOW_UNIT})"))
         }
-        PortDoubt::Nobody => retry(what, ErrorKind::Unreachable, &problem, &format!("start the kubelet ({SHOW_UNIT})")),
+        // A process that only has the name must not hide that the kubelet is down.
+        PortDoubt::Nobody | PortDoubt::Unproven(_) => {
+            retry(what, ErrorKind::Unreachable, &problem, &format!("start the kubelet ({SHOW_UNIT})"))
+        }
         PortDoubt::Other(_) | PortDoubt::OtherNetwork | PortDoubt::Hidden => {
             retry(what, ErrorKind::Denied, &problem, fix)
         }
