@@ -288,6 +288,10 @@ async fn refusals_and_timeouts_of_the_kubelet_are_reported() {
             ),
             "previous terminated container",
         ),
+        (
+            Reply::Status(200, "unable to retrieve container logs for containerd://5b2f".into()),
+            "unable to retrieve container logs for containerd://5b2f",
+        ),
         (Reply::Hang, "no complete response within"),
     ] {
         fake.replies(PAGE, [reply]);

@@ -12,6 +12,10 @@ pub(super) fn probe_command(probe: &Probe, spec: &ContainerSpec, ip: &str, id: &
     let host = |host: &str| if host.is_empty() { or(ip, "POD-IP") } else { host.to_owned() };
     if let Some(HttpAction { scheme, host: own, port: name, path }) = &probe.http_get {
         let scheme = if scheme.eq_ignore_ascii_case("https") { "https" } else { "http" };
+        let path = &path.0;
+        if !is_whole(path) {
+            return None;
+        }
         let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
         let url = quoted(&format!("{scheme}://{}:{}{path}", bracketed(&host(own)), port(name)));
         // The kubelet verifies no certificate of a probe.
@@ -30,9 +34,13 @@ pub(super) fn probe_command(probe: &Probe, spec: &ContainerSpec, ip: &str, id: &
         return Some(format!("grpc_health_probe -addr={address}{service} -rpc-timeout={timeout}s"));
     }
     let line = &probe.exec.as_ref()?.command.0;
-    // A command that was cut or redacted would do something else.
-    let is_whole = !line.is_empty() && !line.contains(REDACTED) && !line.contains('…');
-    is_whole.then(|| format!("time crictl exec {} {}", quoted(&or(id, "CONTAINER-ID")), line.one_line()))
+    (!line.is_empty() && is_whole(line))
+        .then(|| format!("time crictl exec {} {}", quoted(&or(id, "CONTAINER-ID")), line.one_line()))
+}
+
+/// False for a text that was cut or redacted: a command with it would do something else.
+fn is_whole(text: &str) -> bool {
+    !text.contains(REDACTED) && !text.contains('…')
 }
 
 fn or(value: &str, placeholder: &str) -> String {
@@ -81,6 +89,7 @@ mod tests {
             assert_eq!(command(probe).as_deref(), Some(expected));
         }
         assert_eq!(command("{}"), None);
+        assert_eq!(command(r#"{"httpGet":{"port":80,"path":"/health?token=s3cr3t-t0ken-value"}}"#), None);
         assert_eq!(command(r#"{"exec":{"command":["redis-cli","--password=hunter2hunter2"]}}"#), None);
         let six = probe_command(&serde_json::from_str(r#"{"httpGet":{"port":80}}"#).unwrap(), &spec, "fd00::5", "");
         assert!(six.unwrap().ends_with("'http://[fd00::5]:80/'"));

@@ -49,7 +49,9 @@ pub use node::{Lease, LeaseSpec, Node, NodeInfo, NodeSpec, NodeStatus, Taint};
 pub use pod::{
     ClaimSource, ContainerSpec, OtherContainers, Pod, PodResourceClaim, PodSpec, ReadinessGate, SchedulingGate, Volume,
 };
-pub use probe::{CommandLine, ContainerPort, ExecAction, GrpcAction, HttpAction, PortName, Probe, TcpAction};
+pub use probe::{
+    CommandLine, ContainerPort, ExecAction, GrpcAction, HttpAction, PortName, Probe, RequestPath, TcpAction,
+};
 pub use quantity::Quantity;
 pub use resources::{Needs, Resource, Resources};
 pub use status::{ContainerState, ContainerStatus, OtherStatuses, PodStatus, Running, Terminated, Waiting};

@@ -41,8 +41,8 @@ slim! {
         host: Text,
         /// Port.
         port: PortName,
-        /// Path.
-        path: Text,
+        /// Path and query.
+        path: RequestPath,
     }
 }
 
@@ -120,6 +120,28 @@ impl Weigh for PortName {
     }
 }
 
+/// Path and query of a request, without values that look like a credential: a query can hold a token.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct RequestPath(pub Text);
+
+impl<'de> Deserialize<'de> for RequestPath {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Self(without_credentials(&String::deserialize(d)?)))
+    }
+}
+
+impl Weigh for RequestPath {
+    fn heap(&self) -> usize {
+        self.0.heap()
+    }
+}
+
+/// One line with its credentials redacted, of which no copy is kept.
+fn without_credentials(text: &str) -> Text {
+    Text::name(Text::new(text).as_str())
+}
+
 /// A command as one line of a shell, with the arguments that look like a credential redacted. The arguments are joined while
 /// they are decoded: a password can be recognised only beside its flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -142,7 +164,7 @@ impl<'de> Deserialize<'de> for CommandLine {
         if has_password_flag(&line) {
             return Ok(Self(REDACTED.into()));
         }
-        Ok(Self(Text::name(Text::new(&line).as_str())))
+        Ok(Self(without_credentials(&line)))
     }
 }
 
@@ -188,7 +210,17 @@ mod tests {
     fn handlers_are_decoded_and_credentials_are_not_kept() {
         let probe = |json: &str| serde_json::from_str::<Probe>(json).unwrap();
         let http = probe(r#"{"httpGet":{"path":"/ready","port":"web","scheme":"HTTPS"},"timeoutSeconds":3}"#);
-        assert_eq!(http.http_get.as_ref().map(|a| (a.port.0.as_str(), a.path.as_str())), Some(("web", "/ready")));
+        assert_eq!(http.http_get.as_ref().map(|a| (a.port.0.as_str(), a.path.0.as_str())), Some(("web", "/ready")));
+        for path in [
+            "/health?token=s3cr3t-t0ken-value",
+            "/health?a=1&password=s3cr3t-t0ken-value",
+            "/x?api_key=s3cr3t-t0ken-value",
+        ] {
+            let probe = probe(&format!(r#"{{"httpGet":{{"path":"{path}","port":80}}}}"#));
+            let encoded = serde_json::to_string(&probe).unwrap();
+            assert!(!encoded.contains("s3cr3t") && !format!("{probe:?}").contains("s3cr3t"), "{encoded}");
+            assert_eq!(serde_json::from_str::<Probe>(&encoded).unwrap(), probe);
+        }
         let tcp = probe(r#"{"tcpSocket":{"port":5432}}"#);
         assert_eq!(tcp.tcp_socket.map(|a| a.port.0.to_string()).as_deref(), Some("5432"));
         let exec = probe(r#"{"exec":{"command":["sh","-c","test -f /tmp/it's"]}}"#);

@@ -52,7 +52,7 @@ impl LogOriginReader for ServedLog {
         older: &'a mut mpsc::Receiver<()>,
     ) -> ReadEnd<'a> {
         Box::pin(async move {
-            let mut session = LogSession { server: self, request, updates, first: None, last: None };
+            let mut session = LogSession { server: self, request, updates, error: None, first: None, last: None };
             match session.read(older).await {
                 Ok(()) => Text::default(),
                 Err(failure) => failure_text(&failure),
@@ -109,6 +109,8 @@ struct LogSession<'a> {
     server: &'a ServedLog,
     request: &'a LogRequest,
     updates: &'a UpdateQueue,
+    /// The last error that the server sent in place of lines.
+    error: Option<Text>,
     /// The oldest line read.
     first: Option<LogLine>,
     /// Time of the newest line read, and number of lines with that time.
@@ -135,6 +137,10 @@ impl LogSession<'_> {
                 self.updates.put(LogUpdate::Notice("the server did not send all lines in time".into()))
             }
             Err(failure) => self.updates.put(LogUpdate::Notice(failure_text(&failure))),
+        }
+        // The response is an error and no log: the next origin may have it.
+        if let (None, Some(error)) = (&self.first, self.error.take()) {
+            return Err(SourceFailure::Off(error));
         }
         self.updates.put(LogUpdate::CaughtUp);
         self.follow(requests).await;
@@ -252,6 +258,7 @@ impl LogSession<'_> {
         lines.retain(|line| {
             let is_error = is_server_error(line);
             if is_error {
+                self.error = Some(line.text.clone());
                 self.updates.put(LogUpdate::Notice(line.text.clone()));
             }
             !is_error
